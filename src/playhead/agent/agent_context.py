@@ -4,7 +4,6 @@ import inspect
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
 from playhead.agent.outputs import OutputType
@@ -15,7 +14,6 @@ from playhead.agent.streams import AnswerArrived, Emit, ReasoningDelta, TextDelt
 from playhead.agent.tools import result_text
 from playhead.calls.labels import labelled
 from playhead.context import Context
-from playhead.context.context import in_thread
 from playhead.errors import Denied, MaxTurnsExceeded, OutputInvalid, ReplayError, is_run_stopped
 from playhead.model import names
 from playhead.model.event import TokenUsage
@@ -200,7 +198,7 @@ class AgentContext(FilledIn, Generic[Deps]):
         except Exception as error:
             if is_run_stopped(error) or not says_too_long(error):
                 raise
-            if not await in_thread(partial(self.context.refused, error)):
+            if not await self.context.refused_async(error):
                 raise
         return await self._asked(model, prepare, situation)
 

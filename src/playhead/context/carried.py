@@ -83,10 +83,19 @@ class CarriedContext(Context, Generic[S]):
     def compressed(self) -> MessagesLeft[S] | None:
         """Compresses if that is due. Returns None if it is not. Raises only RunStopped, in resumed runs."""
         with self._lock:
-            if self._compress_if_due() is None:
-                return None
-            memo: Json = {"meter": self._meter.to_json(), "not_before": self._not_before}
-            return MessagesLeft([self._left(entry) for entry in self._entries], memo)
+            return None if self._compress_if_due() is None else self._messages_left()
+
+    async def compressed_async(self) -> MessagesLeft[S] | None:
+        """The same, without blocking the event loop while a summary is written."""
+        work = self._work_if_due()
+        if work is None:
+            return None
+        await self._compressed_async(work)
+        return self._messages_left()
+
+    def _messages_left(self) -> MessagesLeft[S]:
+        memo: Json = {"meter": self._meter.to_json(), "not_before": self._not_before}
+        return MessagesLeft([self._left(entry) for entry in self._entries], memo)
 
     def _carry(self, message: CarriedMessage[S]) -> Entry:
         entry = Entry(message.native, CHAT.to_message(message.native))

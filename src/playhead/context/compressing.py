@@ -13,7 +13,7 @@ from playhead.context.policy import Compression
 from playhead.context.recording import CompressionRecord, compress_step, record_compression
 from playhead.context.report import CompressionReport, CompressionStart, Trigger
 from playhead.context.strategies import NoCompression, name_of
-from playhead.context.summaries import SummaryFailed, model_of, write_summary
+from playhead.context.summaries import Asking, SummaryFailed, model_of, write_summary
 from playhead.errors import ReplayError
 from playhead.kernel.guard import guarded, warn_once
 from playhead.model.json_value import Json
@@ -73,7 +73,7 @@ class _Result:
     reason: str | None = None
 
 
-def compress_entries(work: CompressionWork) -> tuple[list[Entry], CompressionReport]:
+def compress_entries(work: CompressionWork) -> Asking[tuple[list[Entry], CompressionReport]]:
     """Returns the entries after the compression, and what it did. Raises only RunStopped, in resumed runs."""
     if work.on_server:
         warn_once("context on server", f"a context was not compressed: {_ON_SERVER}")
@@ -83,7 +83,7 @@ def compress_entries(work: CompressionWork) -> tuple[list[Entry], CompressionRep
         work.compression.before, CompressionStart(work.tokens, _target(work, budget), work.trigger, len(work.entries))
     )
     with compress_step():
-        result, fallback = _with_fallback(work, budget)
+        result, fallback = yield from _with_fallback(work, budget)
     report = _report(work, result, fallback)
     if report.changed:
         policy: Json = work.compression.describe() if work.policy_name is None else {"kind": work.policy_name}
@@ -94,6 +94,11 @@ def compress_entries(work: CompressionWork) -> tuple[list[Entry], CompressionRep
         warn_once(f"compression {report.reason}", f"a context was not compressed: {report.reason}")
     _call(work.compression.after, report)
     return result.entries, report
+
+
+def not_compressed(work: CompressionWork, reason: str) -> CompressionReport:
+    """Returns the report of a compression that was not made."""
+    return _report(work, _unchanged(work, reason), None)
 
 
 def _budget(work: CompressionWork) -> TokenBudget:
@@ -126,13 +131,13 @@ def _target(work: CompressionWork, budget: TokenBudget) -> int | None:
 # --- strategies -------------------------------------------------------------------------------------------------------
 
 
-def _with_fallback(work: CompressionWork, budget: TokenBudget) -> tuple[_Result, str | None]:
+def _with_fallback(work: CompressionWork, budget: TokenBudget) -> Asking[tuple[_Result, str | None]]:
     """Carries out the strategy, and the fallback if it failed or left too much. Returns the result, and why the
     fallback was used."""
     if isinstance(work.compression.strategy, NoCompression):
         return _unchanged(work, "its strategy is NoCompression"), None
     try:
-        result = _carry_out(work, budget, work.compression.strategy, work.plan)
+        result = yield from _carry_out(work, budget, work.compression.strategy, work.plan)
         why = _overflow(work, result)
     except ReplayError:  # the resumed run stops here
         raise
@@ -147,15 +152,15 @@ def _with_fallback(work: CompressionWork, budget: TokenBudget) -> tuple[_Result,
         return result, None
     if fallback is None:
         return result or _unchanged(work, f"the strategy failed, and there is no fallback: {why}"), None
-    second = _fallback(work, budget, fallback)
+    second = yield from _fallback(work, budget, fallback)
     if second is None or (result is not None and _estimate(second.entries) >= _estimate(result.entries)):
         return replace(result or _unchanged(work, None), reason=why), None
     return second, why
 
 
-def _fallback(work: CompressionWork, budget: TokenBudget, fallback: Strategy) -> _Result | None:
+def _fallback(work: CompressionWork, budget: TokenBudget, fallback: Strategy) -> Asking[_Result | None]:
     try:
-        return _carry_out(work, budget, fallback, None)
+        return (yield from _carry_out(work, budget, fallback, None))
     except ReplayError:
         raise
     except Exception:
@@ -163,7 +168,7 @@ def _fallback(work: CompressionWork, budget: TokenBudget, fallback: Strategy) ->
         return None
 
 
-def _carry_out(work: CompressionWork, budget: TokenBudget, strategy: Strategy, plan: Plan | None) -> _Result:
+def _carry_out(work: CompressionWork, budget: TokenBudget, strategy: Strategy, plan: Plan | None) -> Asking[_Result]:
     entries, in_system = work.entries, work.compression.summary_in == "system"
     plan = legal(plan or strategy.plan(entries, budget), entries, budget.protected, has_summary_message=not in_system)
     old = [entries[index] for index in plan.indexes("summarise")]
@@ -174,7 +179,7 @@ def _carry_out(work: CompressionWork, budget: TokenBudget, strategy: Strategy, p
     if old:
         summariser = plan.summariser or Summariser()
         model = model_of(summariser, work.model)
-        text = write_summary(old, summariser, model, window_of(model.name))
+        text = yield from write_summary(old, summariser, model, window_of(model.name))
         summary = summary_entry(text, work.api, work.number, in_system=in_system)
         summary.tokens = work.compression.tokens_of(summary)
         if summary.tokens >= _estimate(old):

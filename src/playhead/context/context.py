@@ -20,7 +20,7 @@ import orjson
 
 from playhead.api.scope import propagate_to_thread
 from playhead.calls.asyncio_here import running_task
-from playhead.context.compressing import WORTH, CompressionWork, compress_entries
+from playhead.context.compressing import WORTH, CompressionWork, compress_entries, not_compressed
 from playhead.context.entries import ASSISTANT, SYSTEM, TOOL, Entry
 from playhead.context.limits import window_of
 from playhead.context.meter import TokenMeter
@@ -29,6 +29,7 @@ from playhead.context.policy import AnyCompression, Compression, check_compressi
 from playhead.context.recording import record_marks
 from playhead.context.report import Basis, CompressionReport, ContextStats, Trigger
 from playhead.context.strategies import BuiltIn
+from playhead.context.summaries import answered, answered_async
 from playhead.kernel.guard import guarded, warn_once
 from playhead.model.json_value import Json, JsonMapping, JsonValue, list_of, text_at
 from playhead.model.message import Message, text_message
@@ -112,6 +113,7 @@ class Context:
         self._version = 0  # of the entries; a compression makes a new one
         self._compressions = self._checkpoints = 0
         self._not_before: int | None = None
+        self._is_compressing = False  # in a coroutine, which waits for a summary
         self._is_on_server = False
         self._followed: list[Json] = []
         self.raw = RawMessages(self)
@@ -229,11 +231,14 @@ class Context:
             return self._handed_out()
 
     async def for_model_async(self, model: Model | str | None = None) -> list[Any]:
-        """The same, with the summary written in another thread."""
+        """The same, without blocking the event loop while a summary is written; what is added meanwhile stays. If the
+        task is cancelled, the messages are as they were."""
         with self._lock, self._asking(model):
-            is_due = self._due() is not None
-        if is_due:
-            await in_thread(lambda: self._compress_for(model))
+            work = self._work_if_due()
+            if work is not None:
+                self._is_compressing = True
+        if work is not None:
+            await self._compressed_async(work)
         with self._lock:
             return self._handed_out()
 
@@ -244,6 +249,16 @@ class Context:
         for a list that does not begin with the messages of the last one: it is another conversation.
         """
         with self._lock:
+            self._add_new_of(messages)
+            return self.for_model()
+
+    async def follow_async(self, messages: Sequence[object]) -> list[JsonMapping]:
+        """The same, and returns `for_model_async()`."""
+        self._add_new_of(messages)
+        return await self.for_model_async()
+
+    def _add_new_of(self, messages: Sequence[object]) -> None:
+        with self._lock:
             self._sent.clear()  # a call that got no answer was given up
             given = [as_json(message) for message in messages]
             if not self.is_continued_by(given):
@@ -251,7 +266,6 @@ class Context:
             for native in given[len(self._followed) :]:
                 self.add_native(native)
             self._followed = given
-            return self.for_model()
 
     def is_continued_by(self, messages: Sequence[Json]) -> bool:
         """Whether the list begins with the messages that `follow` was given last."""
@@ -311,7 +325,7 @@ class Context:
         """Compresses now. `note`: why, for the record. `strategy`: another one, this once. `only`: a function of an
         entry; all for which it is false stay. Never raises for a failed summary: the report says what happened."""
         with self._lock:
-            return self._compress("manual", note=note, strategy=strategy, only=only)
+            return self._compressed(self._work("manual", note=note, strategy=strategy, only=only))
 
     async def compress_async(
         self,
@@ -320,8 +334,8 @@ class Context:
         strategy: Strategy | None = None,
         only: Callable[[Entry], bool] | None = None,
     ) -> CompressionReport:
-        """The same, with the summary written in another thread."""
-        return await in_thread(lambda: self.compress(note, strategy=strategy, only=only))
+        """The same, without blocking the event loop; see `for_model_async`."""
+        return await self._begun_async(lambda: self._work("manual", note=note, strategy=strategy, only=only))
 
     def refused(self, error: BaseException) -> bool:
         """Compresses if a provider's error says that the context is too long. Returns whether it is shorter now, so
@@ -330,7 +344,15 @@ class Context:
             return False
         with self._lock:
             self._sent.clear()
-            return self._compress("limit_error").changed
+            return self._compressed(self._work("limit_error")).changed
+
+    async def refused_async(self, error: BaseException) -> bool:
+        """The same, without blocking the event loop; see `for_model_async`."""
+        if not says_too_long(error):
+            return False
+        with self._lock:
+            self._sent.clear()
+        return (await self._begun_async(lambda: self._work("limit_error"))).changed
 
     @contextmanager
     def using(self, compression: Compression | Strategy) -> Generator[None]:
@@ -444,10 +466,6 @@ class Context:
         finally:
             self._asked = before
 
-    def _compress_for(self, model: Model | str | None) -> None:
-        with self._lock, self._asking(model):
-            self._compress_if_due()
-
     def _limit(self) -> int | None:
         limits = [self._compression.limit or _window(self._model) or self._window, _window(self._asked)]
         return min((limit for limit in limits if limit is not None), default=None)
@@ -474,17 +492,39 @@ class Context:
 
     def _compress_if_due(self) -> CompressionReport | None:
         """Returns None if no compression is due."""
-        due = self._due()
+        work = self._work_if_due()
+        return None if work is None else self._compressed(work)
+
+    def _work_if_due(self) -> CompressionWork | None:
+        """Returns the compression that is due; None: none is, or one is being made."""
+        due = None if self._is_compressing else self._due()
         if due is None:
             return None
-        before = self._tokens()
-        report = self._compress("threshold", plan=due if isinstance(due, Plan) else None, by_turns=due == "turns")
-        # One that freed little is not tried again before the context has grown as much.
-        is_worth = report.tokens_before - report.tokens_after >= WORTH * before
-        self._not_before = None if is_worth else round((1 + WORTH) * report.tokens_after) + 1
-        return report
+        return self._work("threshold", plan=due if isinstance(due, Plan) else None, by_turns=due == "turns")
 
-    def _compress(
+    def _compressed(self, work: CompressionWork) -> CompressionReport:
+        if self._is_compressing:
+            return not_compressed(work, _UNDER_WAY)
+        return self._take(work, *answered(compress_entries(work)))
+
+    async def _begun_async(self, make: Callable[[], CompressionWork]) -> CompressionReport:
+        with self._lock:
+            work = make()
+            if self._is_compressing:
+                return not_compressed(work, _UNDER_WAY)
+            self._is_compressing = True
+        return await self._compressed_async(work)
+
+    async def _compressed_async(self, work: CompressionWork) -> CompressionReport:
+        """Makes the compression, of which `_is_compressing` says that it has begun. Nobody holds the lock meanwhile."""
+        try:
+            entries, report = await answered_async(compress_entries(work))
+            with self._lock:
+                return self._take(work, entries, report)
+        finally:
+            self._is_compressing = False
+
+    def _work(
         self,
         trigger: Trigger,
         *,
@@ -493,7 +533,8 @@ class Context:
         only: Callable[[Entry], bool] | None = None,
         plan: Plan | None = None,
         by_turns: bool = False,
-    ) -> CompressionReport:
+    ) -> CompressionWork:
+        """Returns the compression of the entries as they are now."""
         counted = self._compression.count is not None
         meter = TokenMeter() if counted else self._meter
         policy = None if strategy is not None else self._policy
@@ -501,7 +542,7 @@ class Context:
             plan = self._plan_of_policy() or Plan.keeping(
                 self._entries, "its policy says that nothing is to be done now"
             )
-        work = CompressionWork(
+        return CompressionWork(
             api=self._api,
             entries=[*self._entries],
             compression=self._compression if strategy is None else replace(self._compression, strategy=strategy),
@@ -517,13 +558,30 @@ class Context:
             by_turns=by_turns or (trigger != "threshold" and self._compression.is_by_turns),
             on_server=self._is_on_server,
         )
-        entries, report = compress_entries(work)
+
+    def _take(self, work: CompressionWork, entries: Sequence[Entry], report: CompressionReport) -> CompressionReport:
+        """Makes the entries those of the context."""
         if report.changed:
-            self._entries = entries
+            self._entries = self._with_new(work.entries, entries)
             self._version += 1
             self._compressions += 1
             self._checkpoints += report.summary is not None
+        if work.trigger == "threshold":  # one that freed little is not tried again before the context has grown as much
+            is_worth = report.tokens_before - report.tokens_after >= WORTH * report.tokens_before
+            self._not_before = None if is_worth else round((1 + WORTH) * report.tokens_after) + 1
         return report
+
+    def _with_new(self, before: Sequence[Entry], after: Sequence[Entry]) -> list[Entry]:
+        """Returns the entries after a compression, with what the context has got since it began: messages, or another
+        system prompt."""
+        old, now = set(map(id, before)), set(map(id, self._entries))
+        stay = [entry for entry in after if id(entry) in now or id(entry) not in old]
+        new = [entry for entry in self._entries if id(entry) not in old]
+        is_instructed = bool(new) and new[0] is self._system
+        return [new[0], *stay, *new[1:]] if is_instructed else [*stay, *new]
+
+
+_UNDER_WAY = "another compression of this context is under way"
 
 
 def _result_of(value: object) -> str | list[JsonValue]:

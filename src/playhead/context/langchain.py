@@ -86,20 +86,25 @@ class CompressionMiddleware(AgentMiddleware[State, Any, Any]):
 
     def before_model(self, state: State, runtime: "Runtime[Any]") -> dict[str, Any] | None:
         """Returns the compressed messages as a change of the state; None if no compression is due."""
-        return self._changes(state["messages"])
+        with guarded("compress the messages of an agent"):
+            return _changes(self._context_of(state["messages"]).compressed())
+        return None
 
     async def abefore_model(self, state: State, runtime: "Runtime[Any]") -> dict[str, Any] | None:
-        """The same, in another thread: a model may be asked for a summary."""
+        """The same, without blocking the event loop: a model may be asked for a summary."""
         messages = state["messages"]
-        return await in_thread(lambda: self._changes(messages))
-
-    def _changes(self, messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
         with guarded("compress the messages of an agent"):
-            carried = [one for message in messages for one in _carried(message)]
-            left = CarriedContext(carried, self._compression, self._model, window=self._profile_window).compressed()
-            if left is not None:
-                return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *_messages(left)]}
+            context = await in_thread(lambda: self._context_of(messages))
+            return _changes(await context.compressed_async())
         return None
+
+    def _context_of(self, messages: Sequence[AnyMessage]) -> CarriedContext[AnyMessage]:
+        carried = [one for message in messages for one in _carried(message)]
+        return CarriedContext(carried, self._compression, self._model, window=self._profile_window)
+
+
+def _changes(left: MessagesLeft[AnyMessage] | None) -> dict[str, Any] | None:
+    return None if left is None else {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *_messages(left)]}
 
 
 def _window_in_profile(chat_model: BaseChatModel) -> int | None:

@@ -20,7 +20,7 @@ try:
 except ImportError as error:
     raise ImportError("playhead.context.openai_agents needs OpenAI Agents: pip install openai-agents") from error
 
-from playhead.context.context import Context, in_thread
+from playhead.context.context import Context
 from playhead.context.policy import AnyCompression, check_compression
 from playhead.kernel.guard import guarded
 from playhead.model.json_value import Json
@@ -51,7 +51,7 @@ class InputFilter:
         with guarded("compress the input of an agent"):
             natives = [as_json(item) for item in items]
             context = self._context_of(natives, self._model or _name_of(data.agent))
-            items = await in_thread(lambda: context.follow(natives))
+            items = [*await context.follow_async(natives)]
             self._remember(context)
             self._current.set(context)
         return ModelInputData(input=items, instructions=given.instructions)

@@ -57,19 +57,14 @@ def history_processor(
 
     async def process_history(context: RunContext[Any], messages: list[ModelMessage]) -> list[ModelMessage]:
         asked = model or context.model.model_name
-        return await in_thread(lambda: _compressed(messages, compression, asked))
+        with guarded("compress the history of an agent"):
+            carried = await in_thread(lambda: CarriedContext(_carried(messages), compression, asked))
+            left = await carried.compressed_async()
+            if left is not None:
+                return _with_memo(_messages(left.messages, messages), left)
+        return messages
 
     return process_history
-
-
-def _compressed(
-    messages: list[ModelMessage], compression: AnyCompression | None, model: Model | str
-) -> list[ModelMessage]:
-    with guarded("compress the history of an agent"):
-        left = CarriedContext(_carried(messages), compression, model).compressed()
-        if left is not None:
-            return _with_memo(_messages(left.messages, messages), left)
-    return messages
 
 
 # --- messages ---------------------------------------------------------------------------------------------------------

@@ -1,15 +1,22 @@
-"""Writes the summary of entries, by one or several calls of a model."""
+"""Writes the summary of entries, by one or several calls of a model.
 
-from collections.abc import Iterator, Sequence
+What has to ask a model here is a generator of questions, so that it can be done with and without await.
+"""
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 from playhead.context.entries import Entry
 from playhead.context.plan import Summariser
 from playhead.errors import PlayheadError
 from playhead.model.message import Message, message_lines, text_message
 from playhead.model.token_estimates import estimate_value
-from playhead.models.choosing import complete
+from playhead.models.choosing import complete, complete_async
 from playhead.models.clients import named
-from playhead.models.model import Model, ModelRequest
+from playhead.models.model import Model, ModelRequest, ModelResponse
+
+T = TypeVar("T")
 
 BEGINNING = "Summary of the conversation so far:"
 # Where a prompt has the conversation in it; the others are a system prompt.
@@ -22,6 +29,48 @@ class SummaryFailed(PlayheadError):
     """A summary could not be written; the message says why."""
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request, and the model that it is for."""
+
+    model: Model
+    request: ModelRequest
+
+
+Asking = Generator[Question, ModelResponse, T]
+"""Work that yields questions, gets their answers or errors, and returns its result."""
+
+
+def answered(work: Asking[T]) -> T:
+    """Returns the result of the work. Asks the models that it needs, and blocks until they have answered."""
+    try:
+        question = next(work)
+        while True:
+            try:
+                response = complete(question.model, question.request)
+            except BaseException as error:  # noqa: BLE001 - raised where the question was asked
+                question = work.throw(error)
+            else:
+                question = work.send(response)
+    except StopIteration as ended:
+        return ended.value
+
+
+async def answered_async(work: Asking[T]) -> T:
+    """The same, without blocking the event loop."""
+    try:
+        question = next(work)
+        while True:
+            try:
+                response = await complete_async(question.model, question.request)
+            except BaseException as error:  # noqa: BLE001 - as in `answered`; a cancelled task, too
+                question = work.throw(error)
+            else:
+                question = work.send(response)
+    except StopIteration as ended:
+        return ended.value
+
+
 def model_of(summariser: Summariser, default: Model | str | None) -> Model:
     """Returns the model that writes the summary. Raises SummaryFailed if none is known."""
     model = summariser.model if summariser.model is not None else default
@@ -30,7 +79,7 @@ def model_of(summariser: Summariser, default: Model | str | None) -> Model:
     return named(model) if isinstance(model, str) else model
 
 
-def write_summary(entries: Sequence[Entry], summariser: Summariser, model: Model, window: int | None) -> str:
+def write_summary(entries: Sequence[Entry], summariser: Summariser, model: Model, window: int | None) -> Asking[str]:
     """Returns the summary of the entries. `window`: of the model, in tokens; None: not known. Raises SummaryFailed for
     an empty one, and what the model raises."""
     most = summariser.max_input_tokens
@@ -39,7 +88,8 @@ def write_summary(entries: Sequence[Entry], summariser: Summariser, model: Model
     summary = ""
     for part in _parts(entries, most):
         asked = f"{BEGINNING}\n{summary}\n\nConversation since then:\n{part}" if summary else f"Conversation:\n{part}"
-        summary = complete(model, ModelRequest(_messages(summariser.prompt, asked))).text.strip()
+        answer = yield Question(model, ModelRequest(_messages(summariser.prompt, asked)))
+        summary = answer.text.strip()
         if not summary:
             raise SummaryFailed(f"{model.name} answered without text")
     if not summary:

@@ -257,17 +257,17 @@ def _is_no_answer(_: Json) -> ObservedResponse:
     return ObservedResponse([], None)
 
 
-def _canonical_message(native: JsonMapping) -> Message:
+def _canonical_cut(native: JsonMapping) -> Sequence[JsonMapping]:
     if not isinstance(native.get("role"), str) or not isinstance(native.get("parts"), list):
         raise ValueError(
             "a canonical message has a role and a list of parts, such as {'type': 'text', 'content': 'hi'}"
         )
-    return cast(Message, native)
+    return [native]
 
 
 CANONICAL: Final = Api(
-    "canonical", _canonical_message, lambda message: cast(JsonMapping, message), _whole, _unchanged,
-    _list_request, _is_no_answer,
+    "canonical", lambda native: cast(Message, native), lambda message: cast(JsonMapping, message), _canonical_cut,
+    _unchanged, _list_request, _is_no_answer,
 )  # fmt: skip
 
 

@@ -144,6 +144,18 @@ def test_a_model_without_an_instrumented_client_is_recorded_once(asked: Callable
     assert listed["summariser"] == call["seq"]
 
 
+def test_a_compression_of_canonical_messages_is_recorded(asked: Callable[[], JournalClient]):
+    policy = Compression(limit=500, strategy=LlmSummary(model=MockModel(SUMMARY)), keep=Keep(messages=2))
+    with playhead.run("agent") as run:
+        context = Context(system="s", compression=policy, api="canonical")
+        for number in range(4):
+            context.add("user" if number % 2 == 0 else "assistant", f"{number} {'word ' * 50}")
+        context.compress("done")
+    with asked() as journal:
+        [listed] = journal.compressions(run.id or "")
+    assert (listed["note"], listed["messages"]["summarised"], listed["messages"]["kept"]) == ("done", 2, 3)
+
+
 def test_an_instrumented_client_records_the_summary_once(server: MockModelServer, asked: Callable[[], JournalClient]):
     playhead.instrument("anthropic")
     client = anthropic.Anthropic(api_key="k", base_url="http://mock", http_client=server.http_client())
