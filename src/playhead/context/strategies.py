@@ -29,8 +29,9 @@ class LlmSummary:
     """Has a model summarise all messages but the newest ones, and puts the summary in their place.
 
     `model`: a name (`gpt-4o-mini`), or an object of `playhead.models.Model`; None: the context's own model. `keep`: how
-    much stays; None: as the policy says. `max_input_tokens`: what one call of the model is given at most. `prompt`: the
-    system prompt of that call, or, with `{messages}` in it, the whole of it, with the conversation in that place.
+    much stays; None: as the policy says. `max_input_tokens`: what one call of the model is given at most, with the
+    prompt and the summary so far; of a longer message, it gets the beginning and the end. `prompt`: the system prompt
+    of that call, or, with `{messages}` in it, the whole of it, with the conversation in that place.
     """
 
     model: Model | str | None = None

@@ -3,7 +3,7 @@
 What has to ask a model here is a generator of questions, so that it can be done with and without await.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -23,6 +23,11 @@ BEGINNING = "Summary of the conversation so far:"
 PLACE_IN_PROMPT = "{messages}"
 # Of the model's window, for what it is asked to summarise; the rest is for the prompt and the summary.
 _INPUT_SHARE = 0.7
+# Of what one call is given, messages have at least this part, however long the prompt and the summary so far are.
+_LEAST_SHARE = 4
+# Tokens of what stands around them: headings, and the line in a text that lost its middle.
+_AROUND = 40
+_GAP = "\n\n"
 
 
 class SummaryFailed(PlayheadError):
@@ -85,8 +90,9 @@ def write_summary(entries: Sequence[Entry], summariser: Summariser, model: Model
     most = summariser.max_input_tokens
     if most is None and window is not None:
         most = int(_INPUT_SHARE * window)
-    summary = ""
-    for part in _parts(entries, most):
+    summary, left = "", transcript(entries)
+    while left:
+        part, left = _first_part(left, None if most is None else _room(most, summariser.prompt, summary))
         asked = f"{BEGINNING}\n{summary}\n\nConversation since then:\n{part}" if summary else f"Conversation:\n{part}"
         answer = yield Question(model, ModelRequest(_messages(summariser.prompt, asked)))
         summary = answer.text.strip()
@@ -115,20 +121,23 @@ def _transcribed(entry: Entry) -> str:
     return f"{entry.role}: {lines}"
 
 
-def _parts(entries: Sequence[Entry], most: int | None) -> Iterator[str]:
-    """Yields the transcript in parts of at most `most` tokens. A longer message loses its middle."""
-    part: list[str] = []
-    size = 0.0
-    for text in transcript(entries):
-        line = text if most is None else _shortened(text, most)
-        tokens = estimate_value(line)
-        if part and most is not None and size + tokens > most:
-            yield "\n\n".join(part)
-            part, size = [], 0.0
-        part.append(line)
-        size += tokens
-    if part:
-        yield "\n\n".join(part)
+def _room(most: int, prompt: str, summary: str) -> int:
+    """Returns the tokens that are left for messages, beside the prompt and the summary so far."""
+    return max(most // _LEAST_SHARE, most - _AROUND - int(estimate_value(prompt) + estimate_value(summary)))
+
+
+def _first_part(texts: Sequence[str], most: int | None) -> tuple[str, Sequence[str]]:
+    """Returns the first texts, of at most `most` tokens, and the others. A longer text loses its middle."""
+    if most is None:
+        return _GAP.join(texts), []
+    part = [_shortened(texts[0], most)]
+    size = estimate_value(part[0])
+    for text in texts[1:]:
+        size += estimate_value(_GAP + text)
+        if size > most:
+            break
+        part.append(text)
+    return _GAP.join(part), texts[len(part) :]
 
 
 def _shortened(text: str, most: int) -> str:

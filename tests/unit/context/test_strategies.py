@@ -26,6 +26,7 @@ from playhead.context import (
     TokenBudget,
     Turns,
 )
+from playhead.model.token_estimates import estimate_message
 from playhead.models import MockModel, ModelRequest
 from playhead.models.apis import ApiName
 from playhead.testing.trajectories import Trajectories
@@ -258,6 +259,21 @@ def test_a_long_conversation_is_summarised_in_parts_each_within_its_bound():
     sizes = [len(request.messages[1]["parts"][0]["content"]) for request in model.requests]
     assert max(sizes) < 4 * 200 + 200
     assert "characters left out" in model.requests[0].messages[1]["parts"][0]["content"]
+
+
+def test_the_prompt_and_the_summary_so_far_are_a_part_of_what_one_call_is_given():
+    model = MockModel(lambda request: f"part {len(model.requests)} " + "known " * 250)
+    strategy = LlmSummary(model=model, max_input_tokens=800)
+    context = Context(compression=Compression(limit=3_000, strategy=strategy))
+    play(context, talk(60))
+    assert context.compress().summary is not None
+    assert len(model.requests) > 3
+    for request in model.requests:
+        assert sum(estimate_message(message) for message in request.messages) <= 800
+    asked = [request.messages[1]["parts"][0]["content"] for request in model.requests]
+    gone = [entry.text for entry in context.history if entry not in context.messages]
+    assert len(gone) > 50
+    assert [text for text in gone if not any(text in question for question in asked)] == []
 
 
 def test_hybrid_is_due_with_enough_messages_before_its_window():
