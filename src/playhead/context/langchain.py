@@ -128,6 +128,10 @@ def compression_of(
 
 
 def _thresholds(trigger: Trigger | Sequence[Trigger]) -> list[Threshold]:
+    if isinstance(trigger, str):
+        raise ValueError(
+            f"trigger={trigger!r}: a pair such as ('fraction', 0.8) or ('messages', 100), or a list of these"
+        )
     several = isinstance(trigger, Sequence) and not (trigger and isinstance(trigger[0], str))
     triggers: Any = trigger if several else [trigger]
     return [_threshold(each) for each in triggers]

@@ -39,17 +39,19 @@ class LangChainModel(Model):
 
     def complete(self, request: ModelRequest) -> ModelResponse:
         """Returns the answer; see `Model`."""
-        options: dict[str, Any] = {
-            "max_tokens": request.max_tokens,
-            "temperature": request.temperature,
-            "top_p": request.top_p,
-            "model": request.model,
-        }
-        options = {name: value for name, value in options.items() if value is not None}
-        messages = langchain_messages([CHAT.from_message(message) for message in instructed(request)])
+        messages, options = _arguments(request)
+        return self._response(self._with_tools(request).invoke(messages, _CONFIG, **options))
+
+    async def complete_async(self, request: ModelRequest) -> ModelResponse:
+        """Returns the answer; see `Model`."""
+        messages, options = _arguments(request)
+        return self._response(await self._with_tools(request).ainvoke(messages, _CONFIG, **options))
+
+    def _with_tools(self, request: ModelRequest) -> Any:
         tools = [tool_json(tool) for tool in request.tools]
-        chat_model = self._chat_model.bind_tools(tools) if tools else self._chat_model
-        answer: Any = chat_model.invoke(messages, _CONFIG, **options)
+        return self._chat_model.bind_tools(tools) if tools else self._chat_model
+
+    def _response(self, answer: Any) -> ModelResponse:
         message = CHAT.to_message(chat_messages([answer])[0])
         about = answer.response_metadata
         reason = text_at(about, "finish_reason", None) or text_at(about, "stop_reason", None)
@@ -61,6 +63,18 @@ class LangChainModel(Model):
             reason,
             self.provider,
         )
+
+
+def _arguments(request: ModelRequest) -> tuple[list[Any], dict[str, Any]]:
+    """Returns messages and options for a chat model."""
+    options: dict[str, Any] = {
+        "max_tokens": request.max_tokens,
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "model": request.model,
+    }
+    messages = langchain_messages([CHAT.from_message(message) for message in instructed(request)])
+    return [*messages], {name: value for name, value in options.items() if value is not None}
 
 
 def _usage(reported: object) -> TokenUsage:

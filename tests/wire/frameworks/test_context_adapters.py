@@ -38,7 +38,7 @@ from playhead.context.langchain import CompressionMiddleware, compression_of
 from playhead.context.openai_agents import InputFilter, input_filter
 from playhead.context.policy import AnyCompression
 from playhead.context.pydantic_ai import history_processor
-from playhead.models import MockModel
+from playhead.models import MockModel, OpenAIModel
 from playhead.models.langchain import LangChainModel
 from playhead.models.model import ModelRequest
 from playhead.testing import MockModelServer, contains
@@ -206,6 +206,28 @@ async def test_a_policy_that_fails_changes_nothing(adapter: Any, server: MockMod
 
 
 @ADAPTERS
+async def test_a_summary_is_asked_of_an_asynchronous_client(adapter: Any, server: MockModelServer):
+    model = OpenAIModel("mock-model", client=openai_client(server))
+    strategy = LlmSummary(model=model, prompt="SUMMARISE\n{messages}")
+    policy = Compression(limit=2_000, threshold=Messages(6), strategy=strategy, keep=Keep(messages=3), fallback=None)
+    talk = adapter(server, policy)()
+    for turn in range(4):
+        await talk(f"turn {turn} " + "please " * 40)
+    assert SUMMARY in input_tokens(server)[-1]
+
+
+async def test_a_chat_model_of_langchain_that_is_asynchronous_only_writes_summaries(server: MockModelServer):
+    options: Any = {"http_async_client": server.async_http_client(), "max_retries": 0}
+    model = ChatOpenAI(model="mock-model", api_key="k", base_url="http://mock/v1", **options)  # pyright: ignore[reportArgumentType]
+    middleware = CompressionMiddleware(
+        model, trigger=("messages", 6), keep=("messages", 3), summary_prompt="SUMMARISE\n{messages}"
+    )
+    agent: Any = create_agent(model, [], middleware=[middleware])
+    state = await agent.ainvoke({"messages": [*chat(3), HumanMessage("and now?")]})
+    assert SUMMARY in state["messages"][0].text
+
+
+@ADAPTERS
 async def test_a_window_drops_what_is_before_it(adapter: Any, server: MockModelServer):
     policy = Compression(limit=2_000, threshold=Messages(6), strategy=SlidingWindow(3))
     talk = adapter(server, policy)()
@@ -311,6 +333,7 @@ def test_all_arguments_become_a_policy():
         {"trigger": ("fraction", 1.5)},
         {"trigger": ("tokens", 0)},
         {"trigger": ("turns", 3)},
+        {"trigger": "messages"},
         {"keep": ("turns", 3)},
         {"keep": ("messages", 4), "compression": Compression()},
     ],
