@@ -276,9 +276,11 @@ class Context:
     def system(self) -> JsonValue:
         """The system prompt as the client takes it apart from the messages (Anthropic, Gemini); None elsewhere.
 
-        Compresses like `for_model`, so that both belong together whichever is read first."""
+        Where summaries become a part of it, this compresses like `for_model`, so that both belong together whichever is
+        read first. In coroutines, it is then to be read after `await for_model_async()`."""
         with self._lock:
-            self._compress_if_due()
+            if self._compression.summary_in == "system":
+                self._compress_if_due()
             return self._api.request([entry.native for entry in self._entries]).system
 
     def native_messages(self) -> list[JsonMapping]:

@@ -120,6 +120,17 @@ async def test_a_cancelled_compression_leaves_the_context_as_it_was():
     assert (await context.compress_async()).summary == "Summary of the conversation so far:\n\nshort"
 
 
+async def test_a_system_prompt_that_is_read_before_the_messages_asks_for_no_summary():
+    """`create(system=context.system, messages=await context.for_model_async())`"""
+    model = Asynchronous()
+    model.may_answer.set()
+    context = full(model, api="anthropic")
+    assert context.system == "s"
+    assert context.stats.messages == 18
+    await context.for_model_async()
+    assert (context.system, context.stats.checkpoints) == ("s", 1)
+
+
 async def test_a_refused_context_is_shortened_without_blocking_the_loop():
     class BadRequest(Exception):
         code = "context_length_exceeded"
