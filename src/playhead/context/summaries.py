@@ -35,14 +35,14 @@ class SummaryFailed(PlayheadError):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SummaryQuestion:
     """A request, and the model that it is for."""
 
     model: Model
     request: ModelRequest
 
 
-Asking = Generator[Question, ModelResponse, T]
+Asking = Generator[SummaryQuestion, ModelResponse, T]
 """Work that yields questions, gets their answers or errors, and returns its result."""
 
 
@@ -94,7 +94,7 @@ def write_summary(entries: Sequence[Entry], summariser: Summariser, model: Model
     while left:
         part, left = _first_part(left, None if most is None else _room(most, summariser.prompt, summary))
         asked = f"{BEGINNING}\n{summary}\n\nConversation since then:\n{part}" if summary else f"Conversation:\n{part}"
-        answer = yield Question(model, ModelRequest(_messages(summariser.prompt, asked)))
+        answer = yield SummaryQuestion(model, ModelRequest(_messages(summariser.prompt, asked)))
         summary = answer.text.strip()
         if not summary:
             raise SummaryFailed(f"{model.name} answered without text")
