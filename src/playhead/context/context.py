@@ -28,7 +28,7 @@ from playhead.context.plan import CompressionPolicy, Plan, Strategy
 from playhead.context.policy import AnyCompression, Compression, check_compression
 from playhead.context.recording import record_marks
 from playhead.context.report import Basis, CompressionReport, ContextStats, Trigger
-from playhead.context.strategies import BuiltIn
+from playhead.context.strategies import BuiltIn, check_model
 from playhead.context.summaries import answered, answered_async
 from playhead.kernel.guard import guarded, warn_once
 from playhead.model.json_value import Json, JsonMapping, JsonValue, list_of, text_at
@@ -98,6 +98,7 @@ class Context:
         if api not in APIS:
             raise ValueError(f"Context(api={api!r}): expected one of {', '.join(APIS)}")
         self._api = APIS[api]
+        check_model("Context", model)
         self._compression: Compression = _compression_of(compression)
         self._policy: CompressionPolicy | None = _policy_of(compression)
         self._model = model
@@ -405,7 +406,7 @@ class Context:
         return self._append(Entry(self._api.from_message(message), message), preserve=preserve, tags=tags)
 
     def _append(self, entry: Entry, *, preserve: bool = False, tags: Sequence[str] = ()) -> Entry:
-        entry.number, entry.tags = len(self._history), tuple(tags)
+        entry.number, entry.tags = len(self._history), (tags,) if isinstance(tags, str) else tuple(tags)
         entry.tokens = self._compression.tokens_of(entry)
         entry.preserve = preserve
         self._preserve_by_policy(entry)

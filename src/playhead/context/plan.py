@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, get_args
 
 from playhead.context.entries import ASSISTANT, USER, Entry, Fate, groups_of
 from playhead.context.keep import Keep, tail_of
@@ -114,15 +114,20 @@ class CompressionPolicy(Protocol):
         ...
 
 
+_FATES: tuple[Fate, ...] = get_args(Fate)
+
+
 def legal(plan: Plan, entries: Sequence[Entry], protected: frozenset[int], *, has_summary_message: bool = True) -> Plan:
     """Returns the plan with fates that leave a valid conversation: groups are kept or removed whole, protected entries
     are kept, only results of tools are masked, and the kept messages begin with one of the user, or a summary. What the
     model is to answer next, a message of the user or results of tools, is kept, too.
 
     `has_summary_message`: a summary becomes a message, and no part of the system prompt. Raises ValueError for a plan
-    that has not one fate for each entry."""
+    that has not one fate for each entry, or a fate that is none."""
     if len(plan.fates) != len(entries):
         raise ValueError(f"the plan has {len(plan.fates)} fates for {len(entries)} entries: it needs one for each")
+    if unknown := sorted({str(fate) for fate in plan.fates if fate not in _FATES}):
+        raise ValueError(f"the plan has the fate {unknown[0]!r}: expected one of {', '.join(_FATES)}")
     fates = list(plan.fates)
     groups = groups_of(entries)
     if groups and entries[-1].role != ASSISTANT:

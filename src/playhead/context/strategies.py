@@ -209,12 +209,17 @@ def _check_number(strategy: object, name: str, *, least: int = 0) -> None:
 def _check_summariser(strategy: "LlmSummary | Hybrid") -> None:
     if strategy.max_input_tokens is not None:
         _check_number(strategy, "max_input_tokens", least=1)
-    _check_asked(type(strategy).__name__, strategy.model, strategy.prompt)
+    check_model(type(strategy).__name__, strategy.model)
+    _check_prompt(type(strategy).__name__, strategy.prompt)
 
 
-def _check_asked(kind: str, model: object, prompt: object) -> None:
+def check_model(kind: str, model: object) -> None:
+    """Raises TypeError unless this is a model, its name, or None."""
     if not (model is None or isinstance(model, str) or callable(getattr(model, "complete", None))):
         raise TypeError(f"{kind}(model={model!r}): a name, or a model of playhead.models such as OpenAIModel(...)")
+
+
+def _check_prompt(kind: str, prompt: object) -> None:
     if not isinstance(prompt, str):
         raise TypeError(f"{kind}(prompt={prompt!r}): a text")
 

@@ -410,6 +410,7 @@ A_POLICY: Any = PolicyOfOnesOwn()
         (lambda: Chain(A_POLICY), r"plan\(entries, budget\)"),
         (lambda: LlmSummary(model=openai), "OpenAIModel"),  # pyright: ignore[reportArgumentType]
         (lambda: LlmSummary(prompt=None), "a text"),  # pyright: ignore[reportArgumentType]
+        (lambda: Context(model=openai), "OpenAIModel"),  # pyright: ignore[reportArgumentType]
         (lambda: Context(compression="summary"), r"plan\(entries, tokens, limit\)"),  # pyright: ignore[reportArgumentType]
         (lambda: Context(compression=LlmSummary), r"plan\(entries, tokens, limit\)"),  # pyright: ignore[reportArgumentType]
         (lambda: Context(compression=A_STRATEGY), r"Compression\(strategy=...\)"),
@@ -619,3 +620,23 @@ def test_a_strategy_that_had_nothing_to_remove_is_named_as_the_reason():
     assert report.reason == "sliding_window keeps all of it, after RuntimeError: overloaded"
     assert context.compress(strategy=SlidingWindow(50)).reason == "sliding_window keeps all of it"
     assert Context(system="s").compress(strategy=SlidingWindow(2)).reason == "nothing may be removed"
+
+
+@pytest.mark.parametrize("fate", ["summarize", "remove", None])
+def test_a_fate_that_is_none_drops_nothing(fate: Any):
+    class Misspelled:
+        def plan(self, entries: Any, budget: Any) -> Plan:
+            return Plan.giving(entries, range(5), fate)
+
+    context = Context(compression=summarising(strategy=Misspelled(), fallback=None))
+    fill(context, 9)
+    report = context.compress()
+    assert not report.changed
+    assert f"the fate {str(fate)!r}: expected one of keep, summarise, mask, drop" in (report.reason or "")
+
+
+def test_a_text_in_the_place_of_tags_is_one_tag():
+    context = Context(compression=summarising(preserve=lambda entry: "decision" in entry.tags))
+    assert context.add("user", "we take B", tags="decision").preserve
+    context.raw.add({"role": "user", "content": "we take C"}, tags="decision")
+    assert [entry.text for entry in context.tagged("decision")] == ["we take B", "we take C"]
