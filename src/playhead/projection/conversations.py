@@ -9,7 +9,7 @@ new messages only, not on the length of the conversation.
 """
 
 from collections import deque
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -592,11 +592,25 @@ class Conversations:
             {node.ref for node in match_.after},
             {match_.diff.before[position] for position in match_.diff.removed},
         )
-        for declared in self._declared:
-            if declared.actor == match_.conversation.actor and (declared.after in refs or gone <= declared.gone):
-                self._declared.remove(declared)
-                return True
-        return False
+        own = [declared for declared in self._declared if declared.actor == match_.conversation.actor]
+        found = next((declared for declared in own if declared.after in refs or gone <= declared.gone), None)
+        if found is None and own:
+            found = self._declared_in_other_words(own, gone)
+        if found is not None:
+            self._declared.remove(found)
+        return found is not None
+
+    def _declared_in_other_words(
+        self, own: Sequence[_DeclaredCompression], gone: set[ContentRef]
+    ) -> _DeclaredCompression | None:
+        """The declaration of messages that say the same: a framework may declare in another form than it sends."""
+        went = self._pieces(gone)
+        found = next((declared for declared in own if went and went <= self._pieces(declared.gone)), None)
+        self._known_messages.check()
+        return found
+
+    def _pieces(self, refs: Iterable[ContentRef]) -> set[Hashable]:
+        return {piece for ref in refs for piece in self._known_messages.pieces(ref)}
 
     def _continued(
         self, actor: str | None, fresh: list[ThreadNode], last_node: ThreadNode | None, summariser: str | None

@@ -103,6 +103,18 @@ class KnownMessages:
         others = (part for part in message["parts"] if part.get("type") not in ("text", "reasoning"))
         return message["role"], "".join(texts).strip(), *(canonical_json(_bare(part)) for part in others)
 
+    def pieces(self, ref: ContentRef) -> set[Hashable]:
+        """What a message says, in pieces: its text, and each other part of it but reasoning. Where a framework sends
+        one message as several, or in another API's form, the pieces are the same. Empty when it was not read yet."""
+        message = self.message(ref)
+        if message is None:
+            return set()
+        role = message["role"]
+        parts = [part for part in message["parts"] if part.get("type") != "reasoning"]
+        text = "".join(str(part.get("content")) for part in parts if part.get("type") == "text").strip()
+        others: set[Hashable] = {(role, canonical_json(_bare(part))) for part in parts if part.get("type") != "text"}
+        return others | {(role, text)} if text else others
+
     def size(self, ref: ContentRef) -> int:
         """The characters of a message's text, plus the bytes of parts that are stored separately."""
         message = self.message(ref)
