@@ -19,6 +19,7 @@ from playhead.model import names
 from playhead.testing import (
     MockModelServer,
     context_too_long,
+    malformed_tool_call,
     pytest_plugin,
     text,
     thinking,
@@ -177,6 +178,32 @@ def test_a_tool_that_fails_is_an_error_and_fails_again(recording: Recording, ser
     with playhead.resume(str(run.id), completed="rerun") as resumed, playhead.run("r"):
         assert "no A1" in asyncio.run(ask())[0]
     assert (len(server.requests), resumed.report.live, resumed.report.divergences) == (requests, 0, [])
+
+
+@pytest.mark.covers("ag2", "errors", "resume")
+@pytest.mark.parametrize("arguments", ['{"order": "A1', "[1]", "null"])
+def test_a_request_that_is_no_json_object_fails_and_fails_again(
+    recording: Recording, server: MockModelServer, arguments: str, caplog: pytest.LogCaptureFixture
+):
+    server.when(~tool_result_received("look_up"), malformed_tool_call("look_up", arguments))
+    server.otherwise(text("sorry"))
+
+    async def ask() -> list[str]:
+        try:
+            reply = await agent(server, tools=[look_up]).ask("where is A1?")
+        except ValueError as error:  # what the framework does if it is no JSON at all
+            return [repr(error)]
+        return [str(event.error) for event in await reply.history.get_events() if isinstance(event, ToolErrorEvent)]
+
+    with playhead.run("r") as run:
+        live = asyncio.run(ask())
+    [failed] = of_kind(recording, "tool")
+    assert recording.read().value(failed, names.TOOL_ARGUMENTS_REF) == {"arguments": arguments}
+    requests = len(server.requests)
+    with playhead.resume(str(run.id), completed="rerun") as resumed, playhead.run("r"):
+        assert asyncio.run(ask()) == live
+    assert (len(server.requests), resumed.report.live, resumed.report.divergences) == (requests, 0, [])
+    assert [entry for entry in caplog.records if entry.name == "playhead"] == []
 
 
 @pytest.mark.covers("ag2", "errors")

@@ -41,6 +41,7 @@ class _ToolCallEvent(Protocol):
 
     id: str
     name: str
+    arguments: object
 
     @property
     def serialized_arguments(self) -> Mapping[str, object]: ...
@@ -127,7 +128,15 @@ def _tool(called: MethodCall) -> StartSpan | None:
     if around.kind == "tool" and around.attributes.get(names.TOOL_CALL_ID) == event.id:
         return None  # the method of the class above
     is_agent = str(getattr(function, "__qualname__", "")).startswith(_RUNS_AGENTS)
-    return tool(event.name, dict(event.serialized_arguments), event.id, is_agent=is_agent)
+    return tool(event.name, _arguments(event), event.id, is_agent=is_agent)
+
+
+def _arguments(event: _ToolCallEvent) -> Mapping[str, object]:
+    """Returns the arguments by name. If the model wrote no JSON object, that text: the framework then tells it so."""
+    try:
+        return dict(event.serialized_arguments)
+    except (TypeError, ValueError):
+        return {"arguments": event.arguments}
 
 
 class _Ag2ToolCall:
