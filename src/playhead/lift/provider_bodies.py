@@ -9,6 +9,8 @@ from typing import Final
 from playhead.dialect import anthropic, google_genai, openai_chat
 from playhead.lift.provider_messages import (
     EVENT_CONTENT,
+    bedrock_to_chat,
+    blocks_in,
     canonical_messages,
     to_answer,
     to_message,
@@ -44,6 +46,8 @@ class AnswerBody:
 
 _SYSTEM: Final = ("system", "instructions", "system_prompt")
 _TOOLS: Final = ("tools", "functions")
+# Fields of an event with an answer in a text: all that Strands' has, so that no other object is taken for one.
+_CHOICE_KEYS: Final = frozenset({"message", "finish_reason", "index", "tool.result"})
 
 
 def read_request(value: JsonValue) -> RequestBody | None:
@@ -56,6 +60,8 @@ def read_request(value: JsonValue) -> RequestBody | None:
             definition for native in listed if (definition := tool_definition(native)) is not None
         ]
         natives = [native for native in listed if tool_definition(native) is None] if definitions else listed
+        if len(natives) == 1 and isinstance(text := natives[0], str):  # the only prompt of a text completion
+            natives = [{"role": "user", "content": text}]
         messages = to_messages(natives) if natives else None
         return None if messages is None else RequestBody(messages, tools=[*definitions] or None)
     if not isinstance(value, dict):
@@ -81,13 +87,11 @@ def read_answer(value: JsonValue) -> AnswerBody | None:
         if calls and len(calls) == len(value) and all(map(_is_vercel_call, calls)):
             native: Json = {"role": "assistant", "tool_calls": [tool_call(call) for call in calls]}
             return AnswerBody([openai_chat.to_message(native)])
-        return _joined([_one(native) for native in value])
+        return _joined([_element(native) for native in value])
     if not isinstance(value, dict):
         return None
-    if isinstance(text := value.get(EVENT_CONTENT), str):
-        return _event_answer(text)
-    if isinstance(value.get("message"), dict) and "role" not in value:  # a choice by itself
-        return _choice(value)
+    if (answer := _of_event(value) or _of_bedrock(value)) is not None:
+        return answer
     for key, read in (
         ("choices", _choice), ("generations", _generation), ("output", _one), ("candidates", _candidate),
     ):  # fmt: skip
@@ -98,7 +102,45 @@ def read_answer(value: JsonValue) -> AnswerBody | None:
                 rest: Json = {name: item for name, item in value.items() if name != key and item is not None}
                 answer.rest = rest or None
                 return answer
-    return _candidate(value) if isinstance(value_at(value.get("content"), "parts"), list) else _one(value)
+    return _element(value)
+
+
+def _element(native: JsonValue) -> AnswerBody | None:
+    """Reads a message, or an element of a provider's list of answers, by itself."""
+    if not isinstance(native, dict):
+        return None
+    if (answer := _of_event(native)) is not None:
+        return answer
+    return _candidate(native) if isinstance(value_at(native.get("content"), "parts"), list) else _one(native)
+
+
+def _of_event(value: JsonMapping) -> AnswerBody | None:
+    """Reads a choice, or an event with the answer; None for any other value."""
+    if isinstance(text := value.get(EVENT_CONTENT), str):
+        return _event_answer(text)
+    message = value.get("message")
+    if "role" in value or not isinstance(message, dict | str):
+        return None
+    if isinstance(message, dict):
+        return _choice(value)
+    if not value.keys() <= _CHOICE_KEYS:
+        return None
+    blocks = bedrock_to_chat("assistant", blocks_in(message))
+    chats = [{"role": "assistant", "content": message}] if blocks is None else blocks
+    reason = value.get("finish_reason")
+    return AnswerBody([*map(openai_chat.to_message, chats)], [], [reason] if isinstance(reason, str) else [])
+
+
+def _of_bedrock(value: JsonMapping) -> AnswerBody | None:
+    """Reads an answer of Bedrock's Converse; None for any other value."""
+    message = object_of(value_at(value.get("output"), "message"))
+    chats = bedrock_to_chat("assistant", message.get("content"))
+    if chats is None:
+        return None
+    reason = value.get("stopReason")
+    rest: Json = {name: item for name, item in value.items() if name not in ("output", "stopReason")}
+    reasons = [reason] if isinstance(reason, str) else []
+    return AnswerBody([*map(openai_chat.to_message, chats)], [], reasons, rest or None)
 
 
 def _with_rest(request: RequestBody, body: JsonMapping, key: str) -> RequestBody:
@@ -163,7 +205,7 @@ def _choice(native: JsonValue) -> AnswerBody | None:
     answered = choice.get("message")
     if not isinstance(answered, dict):
         return None
-    message, reasoning = to_answer(answered)
+    message, reasoning = to_answer(choice if choice.keys() == {"message"} else answered)
     if message is None:
         message, reasoning = openai_chat.output_message(answered)
     reason = choice.get("finish_reason")
@@ -230,6 +272,8 @@ def _content(native: JsonValue) -> JsonValue:
         return {"role": "user", "parts": [{"text": native}]}
     if isinstance(native, dict) and "parts" not in native and isinstance(native.get("text"), str):
         return {"role": "user", "parts": [native]}
+    if isinstance(native, dict) and isinstance(parts := native.get("parts"), list):
+        return {**native, "parts": [{"text": part} if isinstance(part, str) else part for part in parts]}
     return native
 
 

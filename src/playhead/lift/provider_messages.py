@@ -32,6 +32,8 @@ def to_messages(natives: JsonValue) -> list[Message] | None:
         return None
     listed = [plain_chat(native) for native in objects_of([*natives])]
     if listed and len(listed) == len(natives):
+        if (chats := _bedrock_chats(listed)) is not None:
+            return canonical_messages(map(openai_chat.to_message, chats))
         if any(is_anthropic(native) for native in listed):
             return canonical_messages(anthropic.to_messages(listed))
         if any(is_vercel(native) for native in listed):
@@ -183,28 +185,94 @@ _PROMOTED: Final = ("tool_calls", "function_call", "refusal", "reasoning_content
 # Fields of an event that is kept as a message. The last one holds the whole message as JSON text (Semantic Kernel).
 _EVENT, _OF_EVENTS, EVENT_CONTENT = "event.name", "gen_ai.", "gen_ai.event.content"
 _CALL_KEYS: Final = frozenset({"function", "id", "type"})
+_CALLS_OF_FRAMEWORKS: Final = frozenset({"args", "toolName"})  # LangChain's and the AI SDK's tool calls
+_SCHEMAS: Final = frozenset({"input_schema", "parameters"})  # of tools' definitions that have a name
+_DECLARED: Final = frozenset({"toolSpec", "functionDeclarations", "function_declarations"})
+_MESSAGE: Final = "message"
+_OTHER_ROLES: Final = {"human": "user", "ai": "assistant"}
+_ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function", "model", *_OTHER_ROLES})
 
 
 def plain_chat(native: Json) -> Json:
     """Returns a message of Chat Completions without what telemetry adds to it or writes otherwise; any other message
     unchanged. Tool calls are in the provider's form, and not under `additional_kwargs`, nor the content of a message of
-    role `tool`. Fields of events are left out."""
-    if any(key == _EVENT or key.startswith(_OF_EVENTS) for key in native):
-        native = _without_event(native)
+    role `tool`. Fields of events are left out, and so are the keys that OpenInference puts around each element of a
+    list."""
+    native = _with_usual_role(_without_surroundings(native))
     if not isinstance(native.get("role"), str):
         return native
     is_langchain = _ADDITIONAL in native
     if is_langchain:
         native = _with_promoted(native)
-    calls, content = native.get("tool_calls"), native.get("content")
+    calls, content = _listed_calls(native.get("tool_calls")), native.get("content")
     if isinstance(calls, list) and calls:
         if not all(map(_is_plain_call, calls)):
-            is_langchain = is_langchain or value_at(calls[0], "args") is not None
-            native = {**native, "tool_calls": [_langchain_call(call) for call in calls]}
+            is_langchain = is_langchain or not _CALLS_OF_FRAMEWORKS.isdisjoint(object_of(calls[0]))
+            native = {**native, "tool_calls": [_chat_call(call) for call in calls]}
+        elif calls is not native["tool_calls"]:
+            native = {**native, "tool_calls": calls}
         return _without_repeated_calls(native) if is_langchain else native
     if native["role"] == "tool" and isinstance(content, list) and content and all(map(_is_call, content)):
         return {"role": "assistant", "tool_calls": [_plain_call(call) for call in content]}
     return native
+
+
+def _without_surroundings(native: Json) -> Json:
+    inner = native.get(_MESSAGE)
+    if isinstance(inner, dict) and len(native) == 1:
+        native = _without_wrappers(inner)
+    is_event = any(key == _EVENT or key.startswith(_OF_EVENTS) for key in native)
+    return _without_event(native) if is_event else native
+
+
+def _with_usual_role(native: Json) -> Json:
+    role = native.get("role")
+    if _ADDITIONAL in native and _is_result(native):
+        return {**native, "role": "tool"}
+    return {**native, "role": _OTHER_ROLES[role]} if isinstance(role, str) and role in _OTHER_ROLES else native
+
+
+def _is_result(native: JsonMapping) -> bool:
+    """Whether a message is a tool's result as LangChain's callbacks for Langfuse write it in JavaScript: its role is
+    the tool's name, or absent."""
+    role, additional = native.get("role"), native[_ADDITIONAL]
+    is_named = role is None or (isinstance(role, str) and role not in _ROLES)
+    return is_named and "content" in native and isinstance(additional, dict) and additional.keys() <= {"name"}
+
+
+def _without_wrappers(fields: JsonMapping) -> Json:
+    """Returns a message of OpenInference's nested attributes in the form of Chat Completions."""
+    plain: Json = {key: value for key, value in fields.items() if key != "contents"}
+    contents, calls = fields.get("contents"), fields.get("tool_calls")
+    if isinstance(contents, list) and "content" not in fields:
+        parts = [value_at(each, "message_content") or each for each in contents]
+        is_text = len(parts) == 1 and object_of(parts[0]).keys() == {"type", "text"} and _part_type(parts[0]) == "text"
+        plain["content"] = value_at(parts[0], "text") if is_text else parts
+    if isinstance(calls, list):
+        plain["tool_calls"] = [{"type": "function", **object_of(value_at(call, "tool_call") or call)} for call in calls]
+    return plain
+
+
+def _listed_calls(calls: JsonValue) -> JsonValue:
+    """Returns tool calls that are JSON text (the AI SDK's, as Langfuse's server keeps them) as a list; any other value
+    unchanged."""
+    if not isinstance(calls, str) or not calls.startswith("["):
+        return calls
+    try:
+        return parse_bounded(calls)
+    except ValueError:
+        return calls
+
+
+def _chat_call(call: JsonValue) -> JsonValue:
+    """Returns a tool call in the form of Chat Completions, from that of LangChain, of the AI SDK, or of OpenLLMetry's
+    attributes."""
+    if isinstance(call, dict) and "toolName" in call:
+        return tool_call(call)
+    if isinstance(call, dict) and "function" not in call and "arguments" in call and isinstance(call.get("name"), str):
+        function = {"name": call["name"], "arguments": call["arguments"]}
+        return _plain_call({"id": call.get("id"), "type": "function", "function": function})
+    return _langchain_call(call)
 
 
 def _without_repeated_calls(native: Json) -> Json:
@@ -270,11 +338,14 @@ def _plain_call(call: JsonValue) -> JsonValue:
 
 
 def tool_definition(native: JsonValue) -> JsonValue:
-    """Returns the definition of a tool that LangChain's callbacks for Langfuse write as a message of role `tool`; None
-    for any other value."""
-    content = value_at(native, "content")
-    is_one = value_at(native, "role") == "tool" and value_at(native, "tool_call_id") is None
-    return content if is_one and value_at(content, "type") == "function" and value_at(content, "function") else None
+    """Returns the definition of a tool, in any provider's form, that LangChain's callbacks for Langfuse write as a
+    message of role `tool`; None for any other value."""
+    content = object_of(value_at(native, "content"))
+    if value_at(native, "role") != "tool" or value_at(native, "tool_call_id") is not None:
+        return None
+    is_function = content.get("type") == "function" and isinstance(content.get("function"), dict)
+    is_named = isinstance(content.get("name"), str) and not _SCHEMAS.isdisjoint(content)
+    return content if is_function or is_named or not _DECLARED.isdisjoint(content) else None
 
 
 # --- Bedrock's content blocks -----------------------------------------------------------------------------------------
@@ -302,6 +373,29 @@ def bedrock_to_chat(role: str, blocks: JsonValue) -> list[Json] | None:
     if calls:
         native["tool_calls"] = [*calls]
     return [*results, native] if content or calls else results
+
+
+def _bedrock_chats(natives: list[Json]) -> list[Json] | None:
+    """Returns the messages for a list of messages that all have Bedrock's blocks, as lists or as JSON text (events of
+    Strands, as Langfuse keeps them); None for any other list."""
+    chats: list[Json] = []
+    for native in natives:
+        role, blocks = native.get("role"), native.get("content")
+        chat = bedrock_to_chat(role, blocks_in(blocks)) if isinstance(role, str) else None
+        if chat is None:
+            return None
+        chats += chat
+    return chats
+
+
+def blocks_in(content: JsonValue) -> JsonValue:
+    """Returns the list that a JSON text holds; any other value unchanged."""
+    if not isinstance(content, str) or not content.startswith("[{"):
+        return content
+    try:
+        return parse_bounded(content)
+    except ValueError:
+        return content
 
 
 def _bedrock_content(block: Json) -> Json:
