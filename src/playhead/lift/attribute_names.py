@@ -2,11 +2,12 @@
 and tokens from a dialect's names to ours.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 from playhead.lift.dialects import DIALECTS
-from playhead.lift.dialects.otel_genai import previous_response
+from playhead.lift.extraction import previous_response
 from playhead.model import names
 from playhead.model.json_value import JsonValue
 from playhead.model.span import Attributes
@@ -43,6 +44,8 @@ _MOST_CHARACTERS: Final = 256  # of an id or a name
 _NO_PROJECT: Final = "default"  # Phoenix's project for spans that name no project
 _LISTED: Final = frozenset({names.FINISH_REASONS, names.RUN_TAGS})
 _MEMBER: Final = "FinishReason."
+_CAMEL_CASE: Final = re.compile(r"(?:[A-Z][a-z]+){1,4}")
+_CAPITAL: Final = re.compile(r"(?<=[a-z])[A-Z]")
 _UNNAMED_MODEL_CALL: Final = (names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF, names.INPUT_TOKENS)
 _AG2_SPAN: Final = "ag2.span.type"  # "usage": beside the span of a model call, another one with its tokens
 _MODELS: Final = (names.REQUEST_MODEL, names.RESPONSE_MODEL)
@@ -93,7 +96,7 @@ def _add_aliases(attributes: Attributes) -> None:
 
 def _plain_reasons(reasons: JsonValue) -> JsonValue:
     """Returns finish reasons in the conventions' words: senders also write the name of an enum's member
-    (`FinishReason.STOP`, Semantic Kernel), and several of them in one text."""
+    (Semantic Kernel: `FinishReason.STOP` in Python, `ToolCalls` in .NET), and several of them in one text."""
     if not isinstance(reasons, list | tuple):
         return reasons
     split = [part for reason in reasons for part in _members(reason)]
@@ -101,6 +104,8 @@ def _plain_reasons(reasons: JsonValue) -> JsonValue:
 
 
 def _members(reason: JsonValue) -> list[JsonValue]:
+    if isinstance(reason, str) and _CAMEL_CASE.fullmatch(reason):
+        return [_CAPITAL.sub(r"_\g<0>", reason).lower()]
     if not isinstance(reason, str) or not reason.startswith(_MEMBER):
         return [reason]
     return [part.removeprefix(_MEMBER).lower() for part in reason.split(",")]

@@ -5,7 +5,7 @@ the same content of a span: the first ref stays, equal content is stored once, a
 own name (`<key>_ref`). Keys whose JSON was unreadable are noted.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from playhead.dialect import otel_genai
@@ -13,8 +13,8 @@ from playhead.dialect.parts import provider_edits
 from playhead.lift.provider_bodies import AnswerBody, RequestBody, read_answer, read_request
 from playhead.model import names
 from playhead.model.canonical import Content, content_of, parse_bounded
-from playhead.model.json_value import JsonMapping, JsonValue
-from playhead.model.message import Message, message_contents
+from playhead.model.json_value import JsonMapping, JsonValue, text_at
+from playhead.model.message import Message, Part, message_contents
 from playhead.model.names import REF_SUFFIX
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes
@@ -142,6 +142,7 @@ def _only_text(message: Message) -> tuple[str, str] | None:
 _JSON_STARTS: Final = ("{", "[", '"')
 _TIMES_ENCODED: Final = 3
 _MOST_ID_CHARACTERS: Final = 256
+_RESPONSE: Final = "resp_"  # how ids of OpenAI's Responses begin
 
 
 def json_or_text(raw: JsonValue) -> JsonValue:
@@ -197,9 +198,32 @@ def extract_value(attributes: Attributes, name: str, raw: JsonValue, key: str, c
     set_ref_attribute(attributes, name, ref, key)
 
 
+def previous_response(attributes: Attributes) -> str | None:
+    """Returns the id of the response that a model call's request continues; None if it continues none. Agent
+    Framework and Microsoft.Extensions.AI write it as the conversation's id."""
+    for name, beginning in ((names.PREVIOUS_RESPONSE, ""), (names.CONVERSATION, _RESPONSE)):
+        value = attributes.get(name)
+        if isinstance(value, str) and value and value.startswith(beginning):
+            return value
+    return None
+
+
+def with_elsewhere(messages: Sequence[Message], response: str | None) -> Sequence[Message]:
+    """Returns the messages with a part `playhead.elsewhere` before them if they continue a response: they are the new
+    ones alone."""
+    if response is None or not messages:
+        return messages
+    elsewhere: Part = {"type": "playhead.elsewhere", "previous_response_id": response}
+    return [{"role": "system", "parts": [elsewhere]}, *messages]
+
+
 def extract_request(attributes: Attributes, request: RequestBody, key: str, contents: ExtractedContent) -> None:
     """Sets the refs of a model's request: messages, system instructions, tools, and the rest."""
-    set_ref_attribute(attributes, names.INPUT_MESSAGES_REF, contents.thread(request.messages), key)
+    continued = text_at(request.rest, "previous_response_id", None)
+    if continued:
+        attributes.setdefault(names.PREVIOUS_RESPONSE, continued)
+    messages = with_elsewhere(request.messages, previous_response(attributes))
+    set_ref_attribute(attributes, names.INPUT_MESSAGES_REF, contents.thread(messages), key)
     if request.system is not None:
         set_ref_attribute(attributes, names.SYSTEM_INSTRUCTIONS_REF, contents.content(request.system), key + ".system")
     if request.tools is not None:

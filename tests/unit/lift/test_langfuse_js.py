@@ -204,6 +204,21 @@ def test_embeddings_of_openai_are_no_model_calls():
     assert answered.span.attributes[names.KIND] == "llm"
 
 
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"input": ["rain", "snow"], "output": ""}, "embedding"),
+        ({"input": ["rain"], "output": "It rains."}, "llm"),
+        ({"input": ["rain"]}, "llm"),  # it may have failed
+        ({"input": [], "output": ""}, "llm"),
+        ({"input": [{"role": "user", "content": "rain"}], "output": ""}, "llm"),
+        ({"input": "[", "output": ""}, "llm"),
+    ],
+)
+def test_embeddings_of_a_model_that_does_not_say_so_have_texts_and_no_answer(fields: dict[str, Any], kind: str):
+    assert a_generation(model__name="voyage-3", **fields).span.attributes[names.KIND] == kind
+
+
 @pytest.mark.parametrize("fields", [{}, {"model__name": ""}], ids=["a model", "a name only"])
 def test_a_generation_without_messages_is_a_model_call(fields: dict[str, Any]):
     span = a_generation(**fields).span

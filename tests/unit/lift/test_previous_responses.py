@@ -64,6 +64,31 @@ def test_a_session_beside_a_previous_response_stays():
     assert (attributes[names.CONVERSATION], attributes[names.PREVIOUS_RESPONSE]) == ("chat-7", RESPONSE)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {
+            "openinference.span.kind": "LLM",
+            "llm.token_count.prompt": 3,
+            "input.value": json.dumps(
+                {"input": [{"role": "user", "content": "And tomorrow?"}], "previous_response_id": RESPONSE}
+            ),
+        },
+        {
+            "langfuse.observation.type": "generation",
+            "langfuse.observation.input": "And tomorrow?",
+            "langfuse.observation.metadata.previous_response_id": RESPONSE,
+        },
+    ],
+    ids=["OpenInference", "Langfuse's SDK for JavaScript"],
+)
+def test_other_senders_name_the_response_in_their_own_words(said: dict[str, Any]):
+    lifted = lift(a_span(said))
+    assert messages(lifted, lifted.span.attributes[names.INPUT_MESSAGES_REF]) == [ELSEWHERE, ASKED]
+    assert lifted.span.attributes[names.PREVIOUS_RESPONSE] == RESPONSE
+    assert lift(lifted.span).span == lifted.span
+
+
 def said(role: str, text: str) -> dict[str, Any]:
     return {"role": role, "parts": [{"type": "text", "content": text}]}
 

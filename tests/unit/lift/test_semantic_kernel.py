@@ -86,6 +86,9 @@ def test_each_of_its_operations_is_a_model_call(operation: str):
     [
         ("FinishReason.STOP", ["stop"]),
         ("FinishReason.TOOL_CALLS,FinishReason.STOP", ["tool_calls", "stop"]),
+        ("ToolCalls", ["tool_calls"]),
+        ("Stop", ["stop"]),
+        ("MAX_TOKENS", ["MAX_TOKENS"]),
         ("stop", ["stop"]),
         ("a,b", ["a,b"]),
     ],

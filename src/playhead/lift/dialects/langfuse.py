@@ -53,6 +53,7 @@ _CONTENTS: Final = {
 _METADATA: Final = (_OBSERVATION + "metadata.", _TRACE + "metadata.", "langfuse.experiment.")
 # The JavaScript SDK puts these parts of a request to OpenAI's Responses into the metadata.
 _INSTRUCTIONS, _TOOLS = _OBSERVATION + "metadata.instructions", _OBSERVATION + "metadata.tools"
+_PREVIOUS: Final = _OBSERVATION + "metadata.previous_response_id"
 
 
 def matches(attributes: Attributes) -> bool:
@@ -62,14 +63,25 @@ def matches(attributes: Attributes) -> bool:
 
 def kind(attributes: Attributes) -> str | None:
     """Reads the kind from `langfuse.observation.type`. The JavaScript SDK calls embeddings of OpenAI generations, too:
-    they have the model of an embedding and no output. Python's up to 3.3.0 called generations spans."""
+    they have no output, and the model of an embedding or a list of texts as input. Python's up to 3.3.0 called
+    generations spans."""
     named = kind_from(attributes, _KIND, _KINDS)
     if attributes.get(_KIND) == "span" and any(name in attributes for name in _OF_GENERATIONS):
         named = "llm"
-    model = attributes.get(_MODEL)
-    if named == "llm" and isinstance(model, str) and _EMBEDDING_MODEL.search(model) and not attributes.get(_OUTPUT):
-        return "embedding"
+    if named == "llm" and not attributes.get(_OUTPUT):
+        model = attributes.get(_MODEL)
+        is_named = isinstance(model, str) and _EMBEDDING_MODEL.search(model) is not None
+        if is_named or (_OUTPUT in attributes and _is_list_of_texts(attributes.get(_INPUT))):
+            return "embedding"
     return named
+
+
+def _is_list_of_texts(raw: JsonValue) -> bool:
+    try:
+        value = json_or_text(raw)
+    except ValueError:
+        return False
+    return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
 
 
 def error_message(attributes: Attributes) -> str | None:
@@ -85,6 +97,8 @@ def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent
     """Moves an observation's input and output: messages of a generation, arguments and result of a tool."""
     if kind == "llm":
         _extract_instructions(attributes, contents)
+        if isinstance(response := attributes.get(_PREVIOUS), str) and response:
+            attributes.setdefault(names.PREVIOUS_RESPONSE, response)
         attributes |= {key: _as_message(attributes[key], key) for key in (_INPUT, _OUTPUT) if key in attributes}
     extract_both(attributes, kind, _INPUT, _OUTPUT, contents)
     for key, ours in _CONTENTS.items():

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from playhead.dialect import openai_chat, otel_genai
-from playhead.lift.extraction import ExtractedContent, note_compaction, set_ref
+from playhead.lift.extraction import ExtractedContent, note_compaction, previous_response, set_ref, with_elsewhere
 from playhead.lift.provider_messages import canonical_messages
 from playhead.model import names
 from playhead.model.json_value import Json, JsonMapping, JsonValue, objects_of
-from playhead.model.message import Message, Part
+from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes, SpanEvent
 
@@ -38,7 +38,6 @@ _KIND_OF_OTHER_OPERATION: Final = {
 }
 DETAILS: Final = "gen_ai.client.inference.operation.details"
 _VARIABLE = "gen_ai.prompt.variable."
-_RESPONSE: Final = "resp_"  # how ids of OpenAI's Responses begin
 _PREFIX = "gen_ai."
 
 
@@ -56,16 +55,6 @@ def kind(attributes: Attributes) -> str | None:
     if not isinstance(operation, str):
         return None
     return names.KIND_OF_OPERATION.get(operation) or _KIND_OF_OTHER_OPERATION.get(operation)
-
-
-def previous_response(attributes: Attributes) -> str | None:
-    """Returns the id of the response that the request continues; None if it continues none. Agent Framework and
-    Microsoft.Extensions.AI write it as the conversation's id."""
-    for name, beginning in ((names.PREVIOUS_RESPONSE, ""), (names.CONVERSATION, _RESPONSE)):
-        value = attributes.get(name)
-        if isinstance(value, str) and value and value.startswith(beginning):
-            return value
-    return None
 
 
 def extract(attributes: Attributes, _: str | None, contents: ExtractedContent) -> None:
@@ -118,11 +107,8 @@ def _dialect(native: JsonMapping) -> Any:
 
 def _input(raw: JsonValue, attributes: Attributes, contents: ExtractedContent) -> ContentRef | None:
     messages: list[Message] = [_dialect(native).to_message(native) for native in _natives(raw)]
-    response = previous_response(attributes)
-    if response is not None and messages and kind(attributes) == "llm":  # the messages are the new ones alone
-        elsewhere: Part = {"type": "playhead.elsewhere", "previous_response_id": response}
-        messages.insert(0, {"role": "system", "parts": [elsewhere]})
-    return contents.thread(canonical_messages(messages))
+    response = previous_response(attributes) if kind(attributes) == "llm" else None
+    return contents.thread(with_elsewhere(canonical_messages(messages), response))
 
 
 def _output(raw: JsonValue, attributes: Attributes, contents: ExtractedContent) -> ContentRef | None:
