@@ -15,7 +15,8 @@ The SDK records how a request differs from what its canonical messages restore (
     {"dialect": "google_genai", "messages", ...}           and a `playhead.dialect.google_genai.TurnShape`
 
 If a library builds the body from other arguments, the body itself is recorded after it was sent. `"sent": false` in a
-shape: a framework's model made the request, and what its library sent is not known.
+shape: what was sent is not known, since a framework's model made the request, or (without a dialect) other
+instrumentation recorded it.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -100,6 +101,7 @@ _MERGED: Mapping[str, Callable[[list[Any]], tuple[Any, list[Any]]]] = {
     anthropic.NAME: anthropic.merge_turns,
     bedrock.NAME: bedrock.merge_turns,
 }
+_BY_OTHERS = "was recorded without its request, as other instrumentation does"
 _CHAT: Mapping[str, Any] = {"dialect": openai_chat.NAME}
 
 
@@ -112,7 +114,7 @@ async def exact_request(
     if end is not None and end.sent is not None:
         return await _sent_body(record, begin, end.sent, end.sent_thread)
     if begin.request is None:
-        raise _not_exact(begin, "was recorded without its request, as other instrumentation does")
+        raise _not_exact(begin, _BY_OTHERS)
     shape, patches = await _read_shape(record, begin, begin.exact, len(thread))
     with _readable(begin):
         return _restored_body(begin, shape, patches, thread, cache)
@@ -126,7 +128,8 @@ def _restored_body(
     cache: ContentCache,
 ) -> dict[str, Any]:
     if shape.get("sent") is False:
-        raise _not_exact(begin, "was recorded as a framework's model got it, and what its library sent was not seen")
+        by_framework = "was recorded as a framework's model got it, and what its library sent was not seen"
+        raise _not_exact(begin, by_framework if "dialect" in shape else _BY_OTHERS)
     restore = _DIALECTS.get(str(shape.get("dialect")))
     if restore is None:
         raise _not_exact(begin, f"speaks {shape.get('dialect')!r}, which this collector does not know: upgrade it")

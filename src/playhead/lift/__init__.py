@@ -65,6 +65,8 @@ __all__ = [
 INLINE_CHARACTERS: Final = 1024
 
 
+# What others say of a request is not the body that was sent: it lacks parts, or has them under other names.
+_NOT_SENT: Final = {"sent": False}
 _STATUS_MESSAGE = "playhead.status_message"
 _BODY = "body"  # of a log record, when it is a map
 
@@ -125,6 +127,8 @@ def lift(
     messages.set_refs(attributes, extracted, kind)
     extracted.mark_unparsed_keys(attributes)
     use_current_names(attributes, kind)
+    if names.REQUEST_REF in attributes and names.REQUEST_REF not in span.attributes:
+        attributes.setdefault(names.EXACT_REF, extracted.content(_NOT_SENT))
     if span.parent_id is None:
         add_project(attributes, span.resource)
     note_handoff(span.name, span.attributes, attributes)

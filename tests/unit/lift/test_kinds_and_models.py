@@ -78,6 +78,32 @@ def test_several_calls_that_name_a_model_count_each():
     assert counted(outer, *(span(number, 1, {names.REQUEST_MODEL: "m"}) for number in (2, 3)))[1:] == ["llm", "llm"]
 
 
+# --- what others say of a request -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"openinference.span.kind": "LLM", "input.value": json.dumps({"model": "m", "contents": "Rain?"})},
+        {"langfuse.observation.type": "generation", "langfuse.observation.model.parameters": '{"temperature": 0}'},
+        {"model_request_parameters": '{"allow_text_output": true}', "model_name": "m"},
+    ],
+    ids=["OpenInference", "Langfuse", "pydantic-ai"],
+)
+def test_settings_that_others_tell_are_no_body_that_was_sent(said: dict[str, Any]):
+    lifted = lift(a_span({**said, "llm.token_count.prompt": 3}))
+    assert names.REQUEST_REF in lifted.span.attributes
+    assert value(lifted, lifted.span.attributes[names.EXACT_REF]) == {"sent": False}
+    assert lift(lifted.span).span == lifted.span
+
+
+def test_a_request_with_a_ref_of_its_own_is_left_alone():
+    ref = "sha256:" + "ab" * 32
+    attributes = attributes_of({names.REQUEST_REF: ref, names.OPERATION: "chat", names.REQUEST_MODEL: "m"})
+    assert attributes[names.REQUEST_REF] == ref
+    assert names.EXACT_REF not in attributes
+
+
 # --- the whole prompt and answer in one attribute ---------------------------------------------------------------------
 
 

@@ -116,6 +116,21 @@ async def test_a_conversation_that_grows_and_is_cut_is_read_in_few_steps():
         assert store.steps <= len(history) // 16 + 16
 
 
+@pytest.mark.parametrize(
+    ("shape", "sentence"),
+    [
+        ({"sent": False}, "without its request, as other instrumentation does"),
+        ({"dialect": "openai", "sent": False}, "as a framework's model got it"),
+    ],
+)
+async def test_a_request_that_was_not_seen_as_it_was_sent_is_refused(shape: dict[str, Any], sentence: str):
+    store = Contents()
+    call = called(request=store.keep({"temperature": 0}), exact=store.keep(shape))
+    with pytest.raises(Refused, match=sentence) as refused:
+        await store.exact(call, [])
+    assert (refused.value.status, refused.value.code) == (404, "not_exact")
+
+
 async def body_or_refusal(store: Contents, call: CallEvents[LlmCalled, LlmEnd], refs: Sequence[ContentRef]) -> None:
     try:
         body = await store.exact(call, refs)
