@@ -253,7 +253,7 @@ CANDIDATE = {"content": {"parts": [{"text": "It rains."}], "role": "model"}, "fi
                     {"index": 0, "message": {"role": "Assistant", "content": "It rains."}, "finish_reason": "Stop"}
                 )
             },
-            ["Stop"],
+            ["stop"],
         ),
         ({"role": "assistant", "content": "It rains.", "additional_kwargs": {"refusal": None}}, None),
         ("It rains.", None),
