@@ -280,6 +280,17 @@ def test_a_page_has_as_many_things_to_know_as_it_is_said_to_have():
         assert [int(each) for each in numbered] == list(range(1, NUMBERS[number] + 1)), page.name
 
 
+def test_no_table_is_broken_by_an_empty_line():
+    row, rule = re.compile(r"^\|.*\|$"), re.compile(r"^\|[-:| ]+\|$")
+    for page in PAGES:
+        lines = page.read_text(encoding="utf-8").splitlines()
+        starts = [
+            number for number, line in enumerate(lines) if row.match(line) and not lines[number - 1].startswith("|")
+        ]
+        alone = [number + 1 for number in starts if not rule.match("".join(lines[number + 1 : number + 2]))]
+        assert not alone, f"{page.name}: rows outside a table"
+
+
 def test_every_heading_that_a_page_names_exists():
     for page in PAGES:
         for target, anchor in re.findall(r"\]\((?!http)([^)#]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
