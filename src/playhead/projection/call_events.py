@@ -8,8 +8,9 @@
 | every other kind | step_started | step_completed |
 | a step or tool that hands the run over | as a step or tool | as a step or tool, then agent_handoff |
 
-A root that is an llm or tool call gives the events of the run and of the call; any other root gives the run's events
-only.  A resumed attempt begins with its log event (see `log_events`); without one, with its root span.
+A root that is a call of a model, a tool, an embedding or a retriever gives the events of the run and of the call; any
+other root gives the run's events only.  A resumed attempt begins with its log event (see `log_events`); without one,
+with its root span.
 
 The tokens of embeddings and rerankers, which are steps, are counted once for each request (`StepUsage`).
 """
@@ -116,6 +117,10 @@ class StepUsage:
 _NO_MARK = Mark((), None)
 
 
+def _is_step(node: SpanNode) -> bool:
+    return node.kind is not None and (not node.root or node.kind in _KINDS_WITH_USAGE)
+
+
 @dataclass(frozen=True, slots=True)
 class StartEvents:
     """The events of an open call's start, and the messages that its input added."""
@@ -214,7 +219,7 @@ class EventWriter:
                     arguments=ref(attributes, names.TOOL_ARGUMENTS_REF) or ref(attributes, names.INPUT_REF),
                 )
             )
-        elif span_node.kind is not None and not span_node.root:
+        elif _is_step(span_node):
             self.events.append(
                 ev.StepStarted(
                     **self._at_start(span_node, "step_started"),
@@ -332,7 +337,7 @@ class EventWriter:
             self._model_answers(span_node)
         elif span_node.kind == "tool":
             self.events.append(self._tool_end(span_node))
-        elif span_node.kind is not None and not span_node.root:
+        elif _is_step(span_node):
             self.events.append(self._step_end(span_node))
         if names.HANDOFF_TO in span_node.span.attributes and not has_failed(span_node.span):
             to = text(span_node.span.attributes, names.HANDOFF_TO) or self._tree.next_agent(span_node) or ""

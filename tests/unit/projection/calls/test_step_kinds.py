@@ -64,6 +64,17 @@ def test_an_embedding_that_a_framework_and_a_client_describe_is_counted_once():
     assert [end.usage is not None for end in ends(r.events())] == [True, False, False, True]
 
 
+@pytest.mark.parametrize("kind", ["embedding", "retriever"])
+def test_the_tokens_of_a_call_that_is_a_whole_trace_count(kind: str):
+    r = Recording(ours=False, counting=False)
+    r.end(r.begin(None, "embed-3", playhead__kind=kind, **EMBEDDED))
+    projected = r.project()
+    assert projected.row.usage == (ModelUsage("embed-3", "embed-3", 7, 0),)
+    assert [event.kind for event in projected.events] == [
+        "run_started", "step_started", "step_completed", "run_completed",
+    ]  # fmt: skip
+
+
 def test_a_tripped_guardrail_is_critical_and_its_seq_is_in_the_state():
     r = Recording()
     with r.root():
