@@ -68,6 +68,17 @@ _PARENTHESES = re.compile(r"\([^()\n]{0,200}\)")
 _OTHER_CLAUSE = re.compile(r"\b(?:and|but|while|so|or|because|since|until|then|if)\b", re.IGNORECASE)
 # In the same clause, without a comma before the first number: `if the $50 are less than $40`.
 _CONDITION = re.compile(r"\b(?:if|unless|whether|when|in case|until|as long as)\b[^,]{0,200}\Z", re.IGNORECASE)
+# Before the first number, or behind the second: it is a part of what is compared (`$30 plus $25`, `3 nights at $30`,
+# `$10 more than last year`).
+_ADDED_BEFORE = re.compile(r"(?:[\d)] ?[+\u00d7x*/]|\b(?:plus|minus|times|at|by|and|or|to|not)) ?\Z", re.IGNORECASE)
+_ADDED_BEHIND = re.compile(
+    r" ?(?:[+\u00d7*/]|(?:plus|minus|times|more|less|higher|lower|cheaper|fewer|off)\b)", re.IGNORECASE
+)
+_BEFORE = 12  # characters that may hold what `_ADDED_BEFORE` finds
+_MAGNITUDE = re.compile(r" ?(?:thousand|million|billion)\b", re.IGNORECASE)
+_MAGNITUDE_OF_MONEY = re.compile(r" ?(?:k|m|mn|b|bn|thousand|million|billion)\b", re.IGNORECASE)
+_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
+_MAYBE_GROUPED = re.compile(r"[1-9]\d{0,2}\.\d{3}")  # `1.234`: in other languages the point separates thousands
 _FOR_EACH = re.compile(r"\b(?:per|each|apiece|every)\b", re.IGNORECASE)
 _GREATER = {"more", "greater", "higher", "over", "above"}
 _NUMBERS = {word: int(number) for number, words in SMALL.items() for word in words if len(word) > 2}
@@ -122,7 +133,7 @@ def _misreadings(steps: RunSteps, of_agent: Sequence[Step], now: datetime | None
 def _false_comparisons(step: Step, answer: StepText) -> Iterator[Finding]:
     text = _PARENTHESES.sub(lambda match: " " * len(match[0]), answer.passage.text)
     for match in _COMPARED.finditer(text):
-        sides = _compared(match)
+        sides = None if _is_part(match) else _compared(match)
         if sides is None or _CONDITION.search(text, _sentence_start(text, match.start()), match.start()) is not None:
             continue
         left, right = sides
@@ -139,6 +150,21 @@ def _side(answer: StepText, match: re.Match[str], side: int) -> ComparedValue:
     """A number of a comparison, without the comma behind it."""
     number, start = match[f"number{side}"].rstrip(","), match.start(f"number{side}")
     return said(number, answer.quote(start, start + len(number)))
+
+
+def _is_part(match: re.Match[str]) -> bool:
+    """Whether a number of a comparison may mean another quantity than it says by itself: a part of a sum or a product,
+    a number with a magnitude behind it, or one in the notation of another language."""
+    text, start = match.string, match.start()
+    if _ADDED_BEFORE.search(text, max(0, start - _BEFORE), start) or _ADDED_BEHIND.match(text, match.end("number2")):
+        return True
+    numbers = [match[f"number{side}"].rstrip(",") for side in (1, 2)]
+    magnitude = _MAGNITUDE_OF_MONEY if match["currency1"] or match["currency2"] else _MAGNITUDE
+    return (
+        any(magnitude.match(text, match.end(f"number{side}")) is not None for side in (1, 2))
+        or not all(map(_GROUPED.fullmatch, numbers))
+        or len([number for number in numbers if _MAYBE_GROUPED.fullmatch(number)]) == 1
+    )
 
 
 def _compared(match: re.Match[str]) -> tuple[Decimal, Decimal] | None:

@@ -166,6 +166,20 @@ async def test_a_single_value_of_another_subject_is_still_found_and_is_not_stron
         "12 of 20 were more than 5 days late.",
         "It costs $114 in total, which is within your $100 per person.",
         "Tell me whether $50 is more than $60.",
+        "2 x $30 is more than $50.",
+        "$30 + $25 is more than $50.",
+        "$30 plus $25 is more than $50.",
+        "Three nights at $30 are more than $80.",
+        "30 kg and 25 kg is more than 50 kg.",
+        "Between $20 and $30 is less than $25 on average.",
+        "$40, not $60, is less than $50.",
+        "$15 is less than $10 more than last year.",
+        "With $20 off, $60 is less than $50 plus tax.",
+        "$1.5 million is more than $2,000.",
+        "$2k is more than $1,500.",
+        "2 million km is more than 3 km.",
+        "\u20ac1.234 is more than \u20ac999.",
+        "1,5 kg is less than 2 kg.",
     ],
 )
 async def test_a_comparison_is_false_only_between_numbers_that_are_compared(text: str):
@@ -184,6 +198,8 @@ async def test_a_comparison_is_false_only_between_numbers_that_are_compared(text
         "What is left is $171.25, which is not more than $100.",
         "The fare of $120.40 was higher than $120.50.",
         "If we use it, the balance will be $171, which is not more than $100.",
+        "\u20ac1.234 is more than \u20ac1.999.",
+        "1,500 m is less than 900 m.",
     ],
 )
 async def test_false_comparisons_are_found_with_parentheses_decimals_and_units(text: str):
