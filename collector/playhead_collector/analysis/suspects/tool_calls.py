@@ -91,11 +91,20 @@ _TROUBLE = re.compile(
     r"\b(?:not|no longer|un(?:available|able|fortunately|successful)|error|fail\w*|issue|problem|sorry|discrepancy|"
     r"oversight|invalid|missing|wrong|denied|declined|refused|rejected|exceed\w*|insufficient|"
     r"too (?:long|low|few|many)|time[ds]? ?out|retry|try(?:ing)? (?:it |this |that )?again|once more|only if|"
-    r"leider|fehler|nicht|konnte|"
-    r"malheureusement|erreur|impossible|désolé|lamentablemente|lo siento|no (?:pude|puedo|se pudo)|purtroppo|errore|"
-    r"infelizmente|erro|helaas)\b|n['\u2019]t\b",
+    r"there (?:is|are|was|were) no|no such|nothing|none|lack\w*|(?:is|are|be) (?:currently )?(?:down|offline)|"
+    r"(?:come|check) back|again later|"
+    r"(?:could|can|would|will) you (?:please )?(?:tell|give|send|provide|confirm|check|share|say)|"
+    r"please (?:tell|give|send|provide|confirm|check|share))\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
+# An answer of more than two words that has not two of these is in another language: what it says of an error is not
+# known.
+_ENGLISH = re.compile(
+    r"\b(?:the|is|are|was|has|have|will|be|been|your|you|my|it|this|that|and|or|of|to|for|with|on|in|at|by|from|now|all|"
+    r"well)\b",
+    re.IGNORECASE,
+)
+_ENGLISH_WORDS = 2
 # Letters of a word that counts, and words of an error that an answer has if it speaks of it.
 _LONG, _SHARED = 5, 2
 
@@ -134,8 +143,14 @@ def _failure_findings(steps: RunSteps, step: Step, call: ToolRun) -> Iterator[Fi
     following = steps.reader_of(call)
     if following is None or following.calls or not following.answers:
         return
-    if not _speaks_of(following.turn.answer_text, problem):
+    answer = following.turn.answer_text
+    if _is_english(answer) and not _speaks_of(answer, problem):
         yield Finding(following.number, rules.ERROR_IGNORED, reason, (*quotes, following.answers[0].beginning()))
+
+
+def _is_english(answer: str) -> bool:
+    words = {word.lower() for word in _ENGLISH.findall(answer)}
+    return len(words) >= _ENGLISH_WORDS or (answer.isascii() and len(answer.split()) <= _ENGLISH_WORDS)
 
 
 def _speaks_of(answer: str, problem: str) -> bool:

@@ -247,6 +247,17 @@ async def test_an_outcome_rests_on_what_changes_something(name: str):
         ("user has no permission", "Leider fehlt Ihnen die Berechtigung dafür."),
         ("payment declined by bank", "Your bank declined the payment. Do you have another card?"),
         ("invalid zip code", "Which zip code is it? The one you gave is invalid."),
+        ("ValueError: not found", "There is no order with the number 1."),
+        ("timeout", "The order system is down at the moment. Please come back later."),
+        ("403", "I lack the permission to see it."),
+        ("KeyError: 'W1'", "I could find nothing under that number. Is it W2?"),
+        ("rate limited", "Let me use what I have: could you tell me the number once more?"),
+        ("ValueError: not found", "Zu dieser Nummer gibt es keine Bestellung."),
+        ("ValueError: not found", "ご注文が見つかりませんでした。"),
+        ("ValueError: not found", "找不到该订单。"),
+        ("ValueError: not found", "Заказ не найден."),
+        ("ValueError: not found", "No encuentro el pedido con ese número."),
+        ("ValueError: not found", "Je ne trouve pas cette commande."),
     ],
 )
 async def test_an_answer_that_explains_the_error_does_not_ignore_it(error: str, answer: str):
@@ -257,11 +268,14 @@ async def test_an_answer_that_explains_the_error_does_not_ignore_it(error: str, 
     assert "error_ignored" not in await rules_of(chat)
 
 
-async def test_an_answer_that_goes_on_as_if_nothing_had_happened_does():
+@pytest.mark.parametrize(
+    "answer", ["Your order is on its way. Have a nice day.", "Your order ships on Monday.", "Done!"]
+)
+async def test_an_answer_that_goes_on_as_if_nothing_had_happened_does(answer: str):
     chat = a_chat()
     chat.user("Do it")
     chat.asks("update_order", {"order_id": "W12345"}, error="locked by another process")
-    chat.says("Your order is on its way. Have a nice day.")
+    chat.says(answer)
     found = [f for s in (await suspects_of(chat))["items"] for f in s["findings"] if f["rule"] == "error_ignored"]
     assert [finding["strength"] for finding in found] == ["likely"]
 
