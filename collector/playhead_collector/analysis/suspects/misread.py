@@ -91,8 +91,17 @@ _COUNTED = re.compile(
 _SENTENCE = 200  # characters before a comparison that may make it a condition
 # Last words of keys that identify a record; `15-inch` under `screen` identifies none.
 _IDENTIFYING = tuple([word] for word in ("id", "uuid", "number", "no", "code", "key", "ref", "reference", "sku"))
-# More words beside a number may say that it is another one: a total, a difference.
-_WORDS_OF_A_NUMBER = 3
+_ONLY_NUMBER = re.compile(r"(?:[$\u20ac\u00a3] ?)?(?P<number>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: ?[$\u20ac\u00a3])?")
+# Words of which one excludes the others, in small letters.
+_EXCLUSIVE = tuple(
+    frozenset(group.split())
+    for group in (
+        "pending shipped delivered cancelled returned", "confirmed cancelled", "approved rejected pending",
+        "succeeded failed", "active inactive", "enabled disabled", "open closed", "paid unpaid", "valid invalid",
+        "available unavailable", "economy business first",
+    )
+)  # fmt: skip
+_SPELLINGS = {"canceled": "cancelled"}
 _LONGEST_LINE = 2_000
 _MAX_LABELS, _MAX_RECORDS, _MAX_OBJECT_LENGTH = 60, 400, 64 * 1024
 
@@ -315,6 +324,7 @@ class _KnownRecords:
 
     def __init__(self) -> None:
         self._by_identifier: dict[str, tuple[JsonRecord, StepText] | None] = {}
+        self._values: dict[tuple[str, ...], set[str]] = {}
 
     def add(self, result: StepText) -> None:
         """Adds the records of a result, at most 400. An identifier of several of them identifies none."""
@@ -325,6 +335,8 @@ class _KnownRecords:
             record = records.at(match.start())
             if record is None or record.start != match.start():
                 continue
+            for key, value in islice(record.members.items(), _MAX_LABELS):
+                self._values.setdefault(tuple(name_words(key)), set()).add(value.strip().lower())
             for name in _identifiers(record):
                 found[name] = None if name in found else (record, result)
         self._by_identifier |= found
@@ -356,7 +368,8 @@ class _KnownRecords:
             if {word for word, _, _ in words_in(label[2])} <= asked:
                 continue
             known = self._by_identifier[named[above - 1][2]]
-            if known is not None and (member := _other_value(known[0], label[1], label[2])) is not None:
+            others = self._values.get(tuple(word for word, _, _ in words_in(label[1])), set())
+            if known is not None and (member := _other_value(known[0], label[1], label[2], others)) is not None:
                 yield _contradiction(step, answer, label, known, member)
 
     def _named(self, text: str) -> Iterator[tuple[int, int, str]]:
@@ -394,21 +407,45 @@ def _contradiction(
     return Finding(step.number, rules.FIELD_CONTRADICTED, reason, (*quotes, stated), values)
 
 
-def _other_value(record: JsonRecord, label: str, written: str) -> tuple[str, str] | None:
-    """Returns key and value of the record's member with this label if it differs from what is written, else None."""
+def _other_value(record: JsonRecord, label: str, written: str, others: Set[str]) -> tuple[str, str] | None:
+    """Returns key and value of the record's member with this label if it differs from what is written, else None.
+    `others`: what other records have under this label, in small letters."""
     words = [word for word, _, _ in words_in(label)]
     keys = [key for key in record.members if name_words(key) == words]
     if len(keys) != 1:
         return None
     recorded = record.members[keys[0]]
-    mine = {word for word, _, _ in words_in(written)}
-    theirs = {word for word, _, _ in words_in(recorded)}
+    stated = written.strip(" *_`.,;")
     if (date := read_date(recorded)) is not None:
-        stated = [(item.month, item.day) for item in dates_in(written)]
-        differs = all(month is not None and (month, day) != (date.month, date.day) for month, day in stated)
-        return (keys[0], recorded) if stated and differs else None
-    if not theirs or not mine or theirs & mine or any(":" in item for item in (recorded, written)):
-        return None  # times have too many forms
-    numeric = plain_number(recorded) is not None
-    comparable = numeric and any(word.isdigit() for word in mine) and len(mine) <= _WORDS_OF_A_NUMBER
-    return (keys[0], recorded) if comparable or (recorded.isidentifier() and not numeric and len(mine) <= 3) else None
+        differs = _is_other_date((date.month, date.day), stated)
+    elif (number := plain_number(recorded)) is not None:
+        differs = _is_other_number(Decimal(number), stated)
+    else:
+        differs = _is_other_word(recorded.strip().lower(), stated.lower(), others)
+    return (keys[0], recorded) if differs else None
+
+
+def _is_other_date(recorded: tuple[int | None, int], stated: str) -> bool:
+    """Whether all dates of a text are other days, also with day and month the other way round (`02/05`)."""
+    dates = [(item.month, item.day) for item in dates_in(stated)]
+    same = (recorded, recorded[::-1])
+    return bool(dates) and all(date[0] is not None and date not in same for date in dates)
+
+
+def _is_other_number(recorded: Decimal, stated: str) -> bool:
+    """Whether a text is another number, with no more than a currency sign: words may say of what it is a part, and in
+    which unit it is."""
+    match = _ONLY_NUMBER.fullmatch(stated)
+    if match is None or _MAYBE_GROUPED.fullmatch(match["number"]) or not _GROUPED.fullmatch(match["number"]):
+        return False
+    return Decimal(match["number"].replace(",", "")) != recorded
+
+
+def _is_other_word(recorded: str, stated: str, others: Set[str]) -> bool:
+    """Whether a text is what another record has, or a word that excludes the recorded one. Any other text may say the
+    same in other words, or in another language."""
+    mine, theirs = ({word for word, _, _ in words_in(text)} for text in (stated, recorded))
+    if not mine or not theirs or mine & theirs or ":" in recorded or ":" in stated:
+        return False
+    one, other = (_SPELLINGS.get(text, text) for text in (recorded, stated))
+    return stated in others or any(one in group and other in group for group in _EXCLUSIVE)

@@ -109,6 +109,47 @@ async def test_a_field_is_contradicted_only_by_the_record_of_its_own_identifier(
     assert "field_contradicted" not in await rules_of(chat)
 
 
+RECORD = {
+    "order_id": "#W2890441", "status": "pending", "country": "US", "active": "true", "currency": "EUR",
+    "city": "Munich", "color": "gray", "total": "1234.5", "count": "3", "created": "2024-05-02", "month": "May",
+    "phone": "5551234567", "price": 1000, "duration": "90",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Status: ausstehend", "Status: Not yet shipped", "Status: awaiting payment", "Status: n/a",
+        "Country: United States", "Active: yes", "Currency: euros", "City: M\u00fcnchen", "Color: grey",
+        "Total: $1,234.50", "Total: 1.234,50 \u20ac", "Count: three", "Created: May 2nd, 2024", "Created: 02/05/2024",
+        "Month: 5", "Phone: (555) 123-4567", "Price: $1k", "Price: \u20ac1.000", "Price: 1 000", "Price: 900 + 100",
+        "Price: $800 after the discount", "Duration: 1.5 hours", "**Total:** **$1,234.50**",
+    ],
+)  # fmt: skip
+async def test_a_field_in_other_words_or_another_notation_is_not_contradicted(line: str):
+    chat = a_chat()
+    chat.user("Which order?")
+    chat.asks("get_order", {"order_id": "x"}, RECORD)
+    chat.says(f"Here it is.\n- Order: #W2890441\n- {line}")
+    assert "field_contradicted" not in await rules_of(chat)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Status: shipped", "Status: Canceled", "Total: $1,324.50", "Count: 4", "Created: May 3rd, 2024",
+        "Created: 2024-06-02", "Price: **$900**", "City: Bergen",
+    ],
+)  # fmt: skip
+async def test_another_number_date_state_or_value_of_another_record_contradicts(line: str):
+    chat = a_chat()
+    chat.user("Which order?")
+    other = {"order_id": "#W7449508", "city": "Bergen"}
+    chat.asks("get_order", {"order_id": "x"}, [RECORD, other])
+    chat.says(f"Here it is.\n- Order: #W2890441\n- {line}")
+    assert "field_contradicted" in await rules_of(chat)
+
+
 async def test_a_wrong_field_among_right_ones_is_found_with_both_places():
     chat = a_chat()
     chat.user("Which orders do I have?")
