@@ -114,7 +114,7 @@ def _element(native: JsonValue) -> AnswerBody | None:
     return _candidate(native) if isinstance(value_at(native.get("content"), "parts"), list) else _one(native)
 
 
-def _of_event(value: JsonMapping) -> AnswerBody | None:
+def _of_event(value: Json) -> AnswerBody | None:
     """Reads a choice, or an event with the answer; None for any other value."""
     if isinstance(text := value.get(EVENT_CONTENT), str):
         return _event_answer(text)
@@ -199,7 +199,7 @@ def _is_vercel_call(native: JsonMapping) -> bool:
 def _choice(native: JsonValue) -> AnswerBody | None:
     if not isinstance(native, dict):
         return None
-    choice = native
+    choice: Json = native
     if isinstance(choice.get("text"), str):
         choice = {**choice, "message": {"role": "assistant", "content": choice["text"]}}
     answered = choice.get("message")

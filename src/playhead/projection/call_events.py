@@ -224,7 +224,7 @@ class EventWriter:
                 ev.StepStarted(
                     **self._at_start(span_node, "step_started"),
                     name=span_node.step_name,
-                    step_kind=span_node.kind,
+                    step_kind=span_node.kind or "step",
                     model=asked_model(span_node),
                     parent=span_node.parent_call,
                     input=ref(span_node.span.attributes, names.INPUT_REF),
