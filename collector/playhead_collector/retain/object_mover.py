@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from time import monotonic
 
+from playhead.wire.delays import delay_s
 from playhead_collector.background import BackgroundLoop, keep_working
 from playhead_collector.errors import ObjectStoreUnavailable
 from playhead_collector.store.ports.objects import BodyMoves, ObjectKeeping
@@ -101,7 +102,7 @@ class ObjectMover:
         if self.problem is None:
             log.warning("contents stay in Postgres for now: %s", error)
         self.problem = str(error)
-        return min(_FIRST_RETRY_SECONDS * 2 ** (self._failures - 1), _LAST_RETRY_SECONDS)
+        return delay_s(self._failures, _FIRST_RETRY_SECONDS, _LAST_RETRY_SECONDS)
 
     async def _work_on(self) -> None:
         await keep_working(self.run_once, "moving contents to the object store")

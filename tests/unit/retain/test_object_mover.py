@@ -124,3 +124,13 @@ async def test_all_objects_are_looked_at_every_ten_minutes(objects: MadeUpObject
         await working.run_once()
         clock.now += 60
     assert objects.tidied == 3
+
+
+async def test_a_store_that_is_down_for_days_is_tried_every_five_minutes(objects: MadeUpObjects, clock: Clock):
+    objects.is_full = True
+    working = mover(objects)
+    for _ in range(1_100):  # more than three days; a float cannot be multiplied by 2**1024
+        waited = await working.run_once()
+        clock.now += waited
+    assert waited == 300
+    assert working.counts["failures"] == 1_100
