@@ -190,9 +190,9 @@ _mutex = ForkSafeLock()
 
 def _patch_for(values: RecordedValues) -> None:
     with _mutex:
-        is_first = not _recording
         _recording.add(weakref.ref(values, _release))
-        if is_first:
+        # Asked last: the garbage collector may release a dropped run in this thread, up to here.
+        if not _patched:
             _patch()
 
 

@@ -22,6 +22,8 @@ import pytest
 
 import playhead
 from playhead import observe
+from playhead.api.recorded_values import RecordedValues, set_recorded_values
+from playhead.calls.run import ActiveRun
 from playhead.model import names
 from tests.support.journal_reader import Recording
 
@@ -176,6 +178,26 @@ def test_they_are_put_back_after_a_run_that_failed_and_one_that_was_dropped():
         assert time.time is not REAL[0]
         break
     gc.collect()
+    assert time.time is REAL[0]
+
+
+def test_a_run_that_is_dropped_just_when_another_begins_takes_no_patch_from_it():
+    dropped = [ActiveRun()]
+
+    class DroppingTheOther(RecordedValues):
+        """Python's garbage collector may do so wherever something is made or compared."""
+
+        def __hash__(self) -> int:
+            dropped.clear()
+            return id(self)
+
+    set_recorded_values(dropped[0], frozenset({"clock"}))
+    begun = ActiveRun()
+    begun.values = values = DroppingTheOther()
+    set_recorded_values(begun, frozenset({"clock"}))
+    assert not dropped
+    assert time.time is not REAL[0]
+    values.run_ended()
     assert time.time is REAL[0]
 
 
