@@ -32,6 +32,7 @@ from playhead.capture.botocore.streams import (
     RecordedForms,
     copied,
     output_shape,
+    protocol_of,
     reading,
     recorded_response,
 )
@@ -40,6 +41,7 @@ from playhead.capture.model_call import ObservedModelCall
 from playhead.capture.patching import Instrumentation, Wrap, instrumentor
 from playhead.capture.streams import StreamRecording
 from playhead.capture.wrapping import MethodCall, wrap_async
+from playhead.compat.botocore import replace_response
 
 __all__ = ["SUPPORTS", "AiobotocoreInstrumentor", "patch", "unpatch"]
 
@@ -172,12 +174,9 @@ def _record_invoked(
 ) -> dict[str, Any]:
     if call.args[0] in STREAMED:
         return _with_observed_events(_BODY, kept_chunk, api, observed, result, call)
-    body = result[_BODY]
     recording = body_recording(api, observed, kept_headers(result), call)
     length = length_of(result.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("content-length"))
-    # Since aiobotocore 3 a body is botocore's class, before it is a proxy of the response.
-    name = "_raw_stream" if "_raw_stream" in vars(body) else "__wrapped__"
-    setattr(body, name, _ObservedHttpResponse(getattr(body, name), length, recording))
+    replace_response(result[_BODY], lambda response: _ObservedHttpResponse(response, length, recording))
     return result
 
 
@@ -260,8 +259,8 @@ def _parsers() -> Any:
 async def _restore(raw: object, call: MethodCall, ending: BaseException | None) -> object:
     with reading("aiobotocore"):
         response = recorded_response(raw, call.args[0], ending, _FORMS)
-        protocol = call.client.meta.service_model.metadata["protocol"]
-        parsed = _parsers().create_parser(protocol).parse(response, output_shape(call.client, call.args[0]))
+        parser = _parsers().create_parser(protocol_of(call.client))
+        parsed = parser.parse(response, output_shape(call.client, call.args[0]))
         return await parsed if isawaitable(parsed) else parsed  # not awaited in older versions
 
 

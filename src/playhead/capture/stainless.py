@@ -6,7 +6,6 @@ the client whose requests are answered from the record. So parsing, streaming an
 whatever its version, and nothing leaves the process: neither the request nor a request for credentials.
 """
 
-import copy
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from playhead.capture.model_call import ObservedModelCall
 from playhead.capture.restoring import as_awaitable, kept_answer, recorded_chunks
 from playhead.capture.streams import ObservedOpenResponse, ObservedRawResponse, StreamRecording, observed_stream
 from playhead.capture.wrapping import MethodCall
+from playhead.compat.stainless import constructed, is_strict, library_of, with_http_client
 from playhead.errors import CannotRestore
 from playhead.kernel.guard import guarded
 from playhead.model.canonical import canonical_json
@@ -287,15 +287,12 @@ def _built_directly(
 ) -> object:
     """Builds the client's object for an unstreamed response directly, without a request; None if only the client's own
     method can do it."""
-    client = resource._client
-    is_own = type(client).__module__.partition(".")[0] == form.library  # a subclass may do anything with an answer
-    if not is_own or kwargs.get("extra_headers") or client._strict_response_validation:
+    is_own = library_of(resource) == form.library  # a subclass may do anything with an answer
+    if not is_own or kwargs.get("extra_headers") or is_strict(resource):
         return None
     try:
         kind = getattr(modules[form.module], form.kind)
-        made: Any = modules[f"{form.library}._models"].construct_type(type_=kind, value=raw)
-        made._request_id = headers.get(form.request_id)
-        return made
+        return constructed(form.library, kind, raw, headers.get(form.request_id))
     except Exception:  # noqa: BLE001 - a version that is different inside: its own way is always right
         return None
 
@@ -334,30 +331,9 @@ def _library_method(form: AnswerForm, resource: object, name: str) -> Callable[.
     return method
 
 
-def _answered_by(answer: "_RecordedHttpAnswer", resource: Any) -> Any:
+def _answered_by(answer: "_RecordedHttpAnswer", resource: object) -> object:
     """Returns a copy of the resource whose client gets this answer to any request."""
-    client = copy.copy(resource._client)
-    client._client = _ReplayedHttpClient(client._client, answer)
-    # The replaced hooks fetch or check credentials, perhaps over the network; these may not exist any more.
-    client._prepare_options = answer.unchanged
-    client._prepare_request = answer.unchanged
-    client._validate_headers = lambda *_, **__: None  # pyright: ignore[reportUnknownLambdaType]
-    client._send_request = client._client.send
-    client.max_retries = 0
-    _without_additions(client)
-    return type(resource)(client)
-
-
-def _without_additions(client: Any) -> None:
-    """Removes from the copy what some clients add around a request: middleware (its effect is in the recorded answer),
-    the library's own spans, and decoders of other stream formats than the recorded one."""
-    for name, value in (("_middleware", ()), ("_middleware_chain", None), ("_lazy_tracer", None)):
-        if hasattr(client, name):
-            setattr(client, name, value)
-    streaming = modules.get(f"{type(client).__module__.partition('.')[0]}._streaming")
-    decoder = getattr(streaming, "SSEDecoder", None)
-    if decoder is not None:
-        client._make_sse_decoder = decoder
+    return with_http_client(resource, lambda http: _ReplayedHttpClient(http, answer), answer.unchanged)
 
 
 class _RecordedHttpAnswer:

@@ -19,6 +19,7 @@ from playhead.capture.model_call import ObservedModelCall, ObservedResponse
 from playhead.capture.patching import Instrumentation, Wrap, instrumentor
 from playhead.capture.streams import StreamRecording
 from playhead.capture.wrapping import MethodCall, wrap
+from playhead.compat.botocore import replace_stream
 from playhead.model.json_value import Json, JsonValue
 
 SUPPORTS = "botocore >= 1.35"
@@ -56,9 +57,8 @@ def record_invoked(
         recording = StreamRecording(observed, lambda seen: streamed_response(api, run, headers, seen, call))
         result[_BODY] = ObservedEvents(result[_BODY], recording, kept_chunk)
         return result
-    body = result[_BODY]
     recording = body_recording(api, observed, headers, call)
-    body._raw_stream = ObservedBody(body._raw_stream, length_of(body._content_length), recording)
+    replace_stream(result[_BODY], lambda stream, length: ObservedBody(stream, length_of(length), recording))
     return result
 
 
@@ -151,7 +151,7 @@ def apis(converse: ClientApi, invoke: ClientApi) -> Mapping[str, ClientApi]:
 
 def begin_api_call(apis: Mapping[str, ClientApi], call: MethodCall) -> MethodRecording | None:
     """Begins to record `_make_api_call(operation_name, api_params)`, which every method of every client calls."""
-    if call.client._service_model.service_name != _SERVICE or len(call.args) != len(("operation", "parameters")):
+    if call.client.meta.service_model.service_name != _SERVICE or len(call.args) != len(("operation", "parameters")):
         return None
     api = apis.get(call.args[0])
     recording = None if api is None else begin_method(api, call)

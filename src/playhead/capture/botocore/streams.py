@@ -159,7 +159,8 @@ def restore(raw: object, client: Any, operation: str, ending: BaseException | No
     """Rebuilds the client's response to this operation from `raw`.  Raises CannotRestore."""
     with reading("botocore"):
         response = recorded_response(raw, operation, ending, _FORMS)
-        return client._response_parser.parse(response, output_shape(client, operation))
+        parser = modules["botocore.parsers"].create_parser(protocol_of(client))
+        return parser.parse(response, output_shape(client, operation))
 
 
 @contextmanager
@@ -172,6 +173,11 @@ def reading(library: str) -> Generator[None]:
     except Exception as error:
         message = f"{library} cannot read the recorded answer ({type(error).__name__}: {error})"
         raise CannotRestore(message) from error
+
+
+def protocol_of(client: Any) -> str:
+    """Returns the name of the protocol that the client's service speaks."""
+    return client.meta.service_model.metadata["protocol"]
 
 
 def output_shape(client: Any, operation: str) -> object:

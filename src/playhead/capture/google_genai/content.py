@@ -9,11 +9,11 @@ the process.
 import copy
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from sys import modules
 
 from playhead.capture.model_call import ObservedRequest, ObservedResponse
 from playhead.capture.restoring import as_awaitable, kept_answer, recorded_chunks, recorded_metadata
 from playhead.capture.wrapping import MethodCall
+from playhead.compat.google_genai import built_body, http_options_of, response_class
 from playhead.dialect import google_genai as dialect
 from playhead.errors import CannotRestore
 from playhead.model import names
@@ -69,10 +69,9 @@ def body_of(call: MethodCall) -> Json:
     """Returns the request's body as it is sent."""
     request_dict = call.kwargs["request_dict"]
     options = call.kwargs.get("http_options")
-    if _has_extra_body(options) or _has_extra_body(getattr(call.client, "_http_options", None)):
+    if _has_extra_body(options) or _has_extra_body(http_options_of(call.client)):
         # The client merges the extra body in place and in its own way, so it gets a copy.
-        request = call.client._build_request("post", call.kwargs["path"], copy.deepcopy(request_dict), options)
-        return request.data
+        return built_body(call.client, call.kwargs["path"], copy.deepcopy(request_dict), options)
     return {key: value for key, value in request_dict.items() if not key.startswith("_")}
 
 
@@ -314,7 +313,7 @@ def with_message(recorded: object, message: str | JsonMapping, call: MethodCall)
 def _answer_maker() -> Callable[[JsonValue], object]:
     """Returns a function that makes the return value of the client's methods from JSON: an HTTP response, or in older
     versions the JSON itself."""
-    kind = getattr(modules["google.genai._api_client"], "SdkHttpResponse", None)
+    kind = response_class()
     if kind is None:
         return lambda value: value
     return lambda value: kind(headers=dict(_ANSWER_HEADERS), body=json.dumps(value))
