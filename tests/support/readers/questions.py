@@ -5,23 +5,44 @@ from typing import Any
 
 import httpx
 
-PREFIX = "/api/v1"
+from playhead.wire.operations.declared import PREFIX, all_operations
+from playhead.wire.operations.operation import NOTHING, DeclaredOperation, Form
+
 _EVENTS = 3  # of each run, at which questions are asked
+_OF_A_RUN = "/runs/{run}"
+# Not asked as they are: about two events (below), what a store has besides the record, and formats of another page.
+_OTHERWISE = {"/diff", "/notes", "/otlp"}
 
 
 def across() -> list[str]:
-    """Questions about all runs."""
-    about = ("statistics", "transitions", "patterns", "compression", "compression-timing", "failures", "contents")
-    return ["/runs", "/runs?sort=attention", "/runs/overview", *(f"/analytics/{name}" for name in about)]
+    """Questions about all runs: all that are declared."""
+    declared = [path for operation in all_operations() if (path := _plain(operation)) is not None]
+    about = [path for path in declared if path.startswith("/analytics/")]
+    assert len(about) > 8
+    return ["/runs", "/runs?sort=attention", "/runs/overview", *about]
+
+
+def _plain(operation: DeclaredOperation) -> str | None:
+    """The path of a question in JSON that needs nothing but the run; None: it needs more, or is none."""
+    facts = operation.facts
+    needed = [each.wire_name for each in operation.parameters if each.default is NOTHING]
+    is_plain = facts.method == "GET" and facts.form in (Form.JSON, Form.PAGE) and not facts.needs
+    return facts.path if is_plain and needed in ([], ["run"]) else None
+
+
+def of_a_run() -> list[str]:
+    """Questions about a run that need nothing more, below its path: all that are declared."""
+    declared = [path for operation in all_operations() if (path := _plain(operation)) is not None]
+    below = [path.removeprefix(_OF_A_RUN) for path in declared if path.startswith(_OF_A_RUN)]
+    assert len(below) > 15
+    return [path for path in below if path not in _OTHERWISE]
 
 
 async def questions(client: httpx.AsyncClient, run: str) -> list[str]:
     """All questions about a run, at each event that they can be asked of."""
     events = (await client.get(f"{PREFIX}/runs/{run}/events", params={"limit": 1000})).json()["items"]
     assert len(events) > 10
-    lists = ("", "/events", "/messages", "/llm-calls", "/tool-calls", "/spans", "/logs", "/decisions")
-    lists += ("/attributions", "/compressions", "/tokens", "/waterfall", "/tree", "/suspects", "/scores")
-    lists += ("/checkpoints", "/test", "/turns", "/turns/1", "/turns/1?why=true", "/verdict", "/search?q=e")
+    lists = [*of_a_run(), "/test", "/turns/1", "/turns/1?why=true", "/search?q=e"]
     found = [f"/runs/{run}{each}" + ("?hydrate=true" if each == "/messages" else "") for each in lists]
     for event in events[:: max(1, len(events) // _EVENTS)]:
         seq = event["seq"]

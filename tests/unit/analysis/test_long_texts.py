@@ -17,6 +17,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from playhead.model import event as ev
+from playhead.wire.operations.declared import all_operations
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.texts.limits import MAX_TEXT_LENGTH
 from playhead_collector.serve import errors, query_api
@@ -35,32 +36,7 @@ from tests.support.readers.hostile_run import hostile_run
 
 OTHER = "0190f5ff" * 4
 PREFIX = "/api/v1/runs/{run}"
-# Questions about one run that read what was said in it.  Those at the right read nothing of the kind.
-ASKED = {
-    "/attributions": [""],
-    "/attributions/{seq}": [""],
-    "/causes/{seq}": ["?direction=both"],
-    "/checkpoints": [""],
-    "/compressions": [""],
-    "/compressions/{seq}": [""],
-    "/context": ["?form=openai"],
-    "/decisions": [""],
-    "/decisions/{seq}": [""],
-    "/diff": ["?from=2&to={seq}"],
-    "/messages": [""],
-    "/reasoning/{seq}": [""],
-    "/state": ["?hydrate=true"],
-    "/suspects": [""],
-    "/tokens": ["?split=true"],
-    "/turns": [""],
-    "/turns/{turn}": ["?why=true"],
-    "/verdict": [""],
-    "/search": ["?q=and another", '?q="', "?q=\u00e4"],
-    "/tree": [""],
-    "/llm-calls": ["?hydrate=true"],
-    "/tool-calls": ["?hydrate=true"],
-    "/events": ["?preview=10000"],
-}
+# Questions about one run that read nothing of what was said in it.
 READS_NO_TEXT = {
     "",
     "/waterfall",
@@ -74,11 +50,29 @@ READS_NO_TEXT = {
     "/compressions/{seq}/judge",
     "/ask-again",
     "/scores",
-    "/notes",
+    "/notes",  # people wrote them
     "/notes/{note}",
 }
-READS_NO_TEXT |= {"/notes", "/notes/{note}"}  # people wrote them
 READS_NO_TEXT |= {"/test", "/bundle"}  # they write texts down, and read none
+# Questions about one run that read what was said in it: all others. What they are asked with, if not as they are.
+ASKED_WITH = {
+    "/causes/{seq}": ["?direction=both"],
+    "/context": ["?form=openai"],
+    "/diff": ["?from=2&to={seq}"],
+    "/state": ["?hydrate=true"],
+    "/tokens": ["?split=true"],
+    "/turns/{turn}": ["?why=true"],
+    "/search": ["?q=and another", '?q="', "?q=\u00e4"],
+    "/llm-calls": ["?hydrate=true"],
+    "/tool-calls": ["?hydrate=true"],
+    "/events": ["?preview=10000"],
+}
+OF_A_RUN = {
+    operation.facts.path.removeprefix("/runs/{run}")
+    for operation in all_operations()
+    if operation.facts.method == "GET" and operation.facts.path.startswith("/runs/{run}")
+}
+ASKED = {path: ASKED_WITH.get(path, [""]) for path in sorted(OF_A_RUN - READS_NO_TEXT)}
 SHAPES: dict[str, Callable[[int], str]] = {
     **{
         shape: lambda length, shape=shape: text_of_shape(shape, length)
@@ -150,6 +144,7 @@ def test_no_question_is_left_out() -> None:
     paths = {route.path for route in app.routes if isinstance(route, APIRoute)}
     of_a_run = {path.removeprefix(PREFIX) for path in paths if path.startswith(PREFIX)}
     assert of_a_run == {*ASKED, *READS_NO_TEXT}
+    assert {*ASKED_WITH} <= {*ASKED}
 
 
 @pytest.mark.parametrize("shape", SHAPES if ALL else OFTEN)
