@@ -1,6 +1,7 @@
 """Both clients ask the same questions, get the same typed answers, and say what to do when there is none."""
 
 import inspect
+import os
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator
@@ -144,6 +145,25 @@ def test_a_question_that_makes_no_sense_is_refused_with_a_reason(client: Client)
         client.content("x")
     with pytest.raises(BadRequest, match="is not a time: write it like"):
         list(client.events(RUN, since="yesterday"))
+
+
+NO_TEXT = os.fsdecode(b"caf\xe9")  # what a command gets of an argument in another encoding
+
+
+def test_a_value_that_cannot_be_sent_is_refused_with_a_reason(client: Client):
+    with pytest.raises(BadRequest, match=r"'\\udce9' .* UTF-8"):
+        next(client.runs(agent=NO_TEXT))
+    with pytest.raises(BadRequest, match=r"'\\udce9' .* UTF-8"):
+        client.add_note("last", NO_TEXT)
+    with pytest.raises(BadRequest, match=r"'\\udce9' .* UTF-8"):
+        next(client.watch(kinds=[NO_TEXT]))
+    with pytest.raises(BadRequest, match="JSON compliant"):
+        client.score("last", "good", float("nan"))
+
+
+async def test_so_it_is_by_the_asynchronous_client(async_client: AsyncClient):
+    with pytest.raises(BadRequest, match=r"'\\udce9' .* UTF-8"):
+        await anext(async_client.runs(agent=NO_TEXT))
 
 
 def test_a_kind_that_no_event_has_gives_no_events(client: Client):

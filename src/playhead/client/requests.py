@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast, overload
 from urllib.parse import quote
 
-from playhead.errors import NotFound
+from playhead.errors import BadRequest, NotFound
 from playhead.model.canonical import parse_json
 from playhead.model.ids import WHOLE_ID
 from playhead.wire.operations import EventsMoved, Page, RecordedEvent
-from playhead.wire.operations.operation import NoSuchPath, OperationCall, OperationRequest, request_of
+from playhead.wire.operations.operation import NoSuchPath, OperationCall, OperationRequest, can_be_in_path, request_of
 
 if TYPE_CHECKING:
     import httpx
@@ -27,6 +28,21 @@ _RECONNECT_SECONDS = 300.0
 _RUN_NAMES = frozenset({"run", "a", "b"})
 # Path of a list in a run: `runs`, the run, the list's name.
 _RUN_LIST = 3
+
+
+@contextmanager
+def only_what_can_be_sent() -> Generator[None]:
+    """Block that builds a request. Raises BadRequest for text that is no UTF-8, and for values that JSON lacks."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        # Arguments of a command have such characters for bytes in another encoding.
+        character = error.object[error.start]
+        raise BadRequest(
+            f"the character {character!r} cannot be sent: give text that can be written in UTF-8"
+        ) from None
+    except ValueError as error:
+        raise BadRequest(f"the values cannot be sent as JSON: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +60,15 @@ class ApiRequest(Generic[T]):
     media_type: str | None = None
 
     def request(self, http: httpx.Client | httpx.AsyncClient) -> httpx.Request:
-        """Builds the HTTP request. Leaves out parameters that are None."""
+        """Builds the HTTP request. Leaves out parameters that are None. Raises BadRequest for values that cannot be
+        sent."""
         params = {name: value for name, value in self.params.items() if value is not None}
         method = self.method or ("GET" if self.body is None else "POST")
         headers = {"content-type": self.media_type} if self.media_type else None
-        return http.build_request(
-            method, self.path, params=params, json=self.body, content=self.content, headers=headers
-        )
+        with only_what_can_be_sent():
+            return http.build_request(
+                method, self.path, params=params, json=self.body, content=self.content, headers=headers
+            )
 
 
 def _read_page(response: httpx.Response) -> Page[Any]:
@@ -223,12 +241,12 @@ def not_in_path(error: NoSuchPath) -> NotFound:
 def run_path(run: str, *rest: str) -> str:
     """Returns the path of a run or, with `rest`, of something in the run. Raises NotFound for a part that cannot be in
     a path: an empty one, `.`, `..`, or one with a slash."""
-    if not _can_be_asked(run):
+    if not can_be_in_path(run):
         raise NotFound(
             f"there is no run {run!r}: name one by its id, a part of it, or `last`; `playhead runs` lists them"
         )
     for part in rest:
-        if not _can_be_asked(part):
+        if not can_be_in_path(part):
             raise NotFound(
                 f"run {run} has no event {part!r}: give a seq or an id of its events, turn:N, first-error or last"
             )
@@ -238,8 +256,3 @@ def run_path(run: str, *rest: str) -> str:
 def is_whole_run_id(run: object) -> bool:
     """Whether a name of a run is a whole id."""
     return isinstance(run, str) and WHOLE_ID.fullmatch(run) is not None
-
-
-def _can_be_asked(part: str) -> bool:
-    # Servers decode %2F before routing, and clients remove `.` and `..` from paths.
-    return bool(part) and "/" not in part and part not in {".", ".."}

@@ -6,7 +6,7 @@ from typing import Final, cast
 
 import httpx
 
-from playhead.client.requests import ApiRequest, WatchRequest, run_path
+from playhead.client.requests import ApiRequest, WatchRequest, only_what_can_be_sent, run_path
 from playhead.client.responses import answer
 from playhead.errors import CollectorUnreachable
 from playhead.model.canonical import parse_json
@@ -101,7 +101,8 @@ class Watch:
         if self._decoder.last_id is not None:
             headers["last-event-id"] = self._decoder.last_id
         timeout = httpx.Timeout(**{**http.timeout.as_dict(), "read": _SILENCE_SECONDS})
-        return http.build_request("GET", self._path, params=params, headers=headers, timeout=timeout)
+        with only_what_can_be_sent():
+            return http.build_request("GET", self._path, params=params, headers=headers, timeout=timeout)
 
     def opened(self, response: httpx.Response) -> bool:
         """Whether the response is a stream. If not, either the stream has ended (then `is_done` is set), or the request

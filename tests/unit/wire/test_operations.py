@@ -192,6 +192,8 @@ def test_a_call_that_does_not_fit_the_signature_is_a_type_error():
         client.at_event("r")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         client.things(colour="red")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"at_event\(\) needs `run`, and got None"):
+        client.at_event(None, 7)  # type: ignore[arg-type]
 
 
 def test_only_what_differs_from_its_default_is_sent():
@@ -220,7 +222,7 @@ def test_an_upload_sends_its_bytes():
     assert (request.content, request.media_type) == (b"abc", "a/b")
 
 
-@pytest.mark.parametrize("name", ["", "a/b", ".", ".."])
+@pytest.mark.parametrize("name", ["", "a/b", ".", "..", "\udcff"])
 def test_a_name_that_no_path_can_have_is_refused(name: str):
     with pytest.raises(NoSuchPath, match="there is no run"):
         sent(Samples.at_event, name, 7)

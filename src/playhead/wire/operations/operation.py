@@ -61,6 +61,7 @@ ReadAnswer = Callable[[bytes, Mapping[str, str]], T]
 NOTHING: Final = inspect.Parameter.empty
 """The default of a parameter that must be given."""
 _NO_TEXTS: Final[Mapping[int, str]] = MappingProxyType({})
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SENTENCE_END: Final = re.compile(r"(?<=[.?])\s")
 # Items that a client requests at a time.
 _CLIENT_PAGE: Final = 500
@@ -235,6 +236,9 @@ class DeclaredOperation:
         known = {parameter.name for parameter in self.parameters}
         if unknown := given.keys() - known:
             raise TypeError(f"{self.name}() got an unexpected keyword argument {min(unknown)!r}")
+        for parameter in self.parameters:
+            if parameter.place == "path" and given.get(parameter.name) is None and parameter.bounds.new is None:
+                raise TypeError(f"{self.name}() needs `{parameter.name}`, and got None")
         return OperationCall(self, given)
 
 
@@ -306,7 +310,8 @@ def request_of(call: OperationCall[Any]) -> OperationRequest:
 
 
 class NoSuchPath(ValueError):
-    """A value cannot be in a path: an empty one, `.`, `..`, or one with a slash. `names`: all values in the path."""
+    """A value cannot be in a path: an empty one, `.`, `..`, or one with a slash or half a surrogate pair. `names`: all
+    values in the path."""
 
     def __init__(self, name: str, value: str, names: Mapping[str, str]) -> None:
         super().__init__(f"there is no {name} {value!r}")
@@ -318,7 +323,7 @@ class NoSuchPath(ValueError):
 def can_be_in_path(part: str) -> bool:
     """Whether a text can be one part of a path."""
     # Servers decode %2F before routing, and clients remove `.` and `..` from paths.
-    return bool(part) and "/" not in part and part not in {".", ".."}
+    return bool(part) and "/" not in part and part not in {".", ".."} and not _SURROGATE.search(part)
 
 
 # --- both clients ----------------------------------------------------------------------------------------------------
