@@ -336,6 +336,27 @@ def test_what_a_signal_handler_raises_leaves_a_block(log: bool, caplog: pytest.L
     assert caplog.records == []
 
 
+class UnreadableHandler:
+    """A signal handler whose attributes cannot be read, such as a proxy of something that is not there."""
+
+    def __call__(self, *_: object) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("working outside of its context")
+
+
+def test_a_signal_handler_that_cannot_be_read_makes_no_block_raise(caplog: pytest.LogCaptureFixture):
+    guard.reset_logged_causes()
+    before = signal.signal(signal.SIGUSR1, UnreadableHandler())
+    try:
+        with guard.guarded("fail"):
+            _failing(ValueError)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert len(caplog.records) == 1
+
+
 def test_a_block_near_the_end_of_the_stack_raises_nothing():
     def descend() -> int:
         with guard.guarded("descend"):

@@ -63,10 +63,13 @@ def _installed_handlers() -> frozenset[CodeType]:
 
 def _code_of(handler: object) -> CodeType | None:
     """Returns the code of a function, a method, a partial of one, or an object with `__call__`; None for a handler
-    without code of Python, such as `signal.SIG_DFL`."""
-    while isinstance(handler, functools.partial):
-        handler = handler.func
-    if not callable(handler):
+    without code of Python, such as `signal.SIG_DFL`, and for one that cannot be read."""
+    try:
+        while isinstance(handler, functools.partial):
+            handler = handler.func
+        if not callable(handler):
+            return None
+        code: Any = getattr(handler, "__code__", None) or getattr(handler.__call__, "__code__", None)
+    except Exception:  # noqa: BLE001 - an object of the program, whose attributes may raise anything
         return None
-    code: Any = getattr(handler, "__code__", None) or getattr(handler.__call__, "__code__", None)
     return code if isinstance(code, CodeType) else None
