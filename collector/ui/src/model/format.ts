@@ -16,10 +16,11 @@ export function duration(ms: number | null | undefined): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-/** "$18.21", "$0.0755", "$0.0004"; "–" for unknown costs, which are not zero. */
+/** "$18.21", "$0.0755", "$0.0004", "<$0.000001"; "–" for unknown costs, which are not zero. */
 export function money(value: number | null | undefined): string {
   if (value === null || value === undefined) return "–";
   if (value === 0) return "$0";
+  if (value < 0.000001) return "<$0.000001";
   return `$${value >= 1 ? value.toFixed(2) : value.toPrecision(value >= 0.01 ? 3 : 2)}`;
 }
 

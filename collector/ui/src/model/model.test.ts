@@ -46,6 +46,7 @@ test("figures", () => {
     ["0.4 ms", "36 ms", "4.1 s", "3 min 20 s", "2 h 5 min", "–"],
   );
   expect([money(0.0004), money(2), money(0), money(null)]).toEqual(["$0.00040", "$2.00", "$0", "–"]);
+  expect([money(0.0000049), money(0.00000015)]).toEqual(["$0.0000049", "<$0.000001"]);
   expect([percent(0.0043), percent(0.5), percent(0.0003), percent(0)]).toEqual([
     "0.4\u00a0%",
     "50\u00a0%",

@@ -32,6 +32,8 @@ test("the score's column has the score's name, if all have the same", () => {
 test("cells", () => {
   expect(cellText("turns", RUN)).toBe("10 / 5");
   expect(cellText("tokens", RUN)).toBe("52,305 → 577");
+  const large = { ...RUN, input_tokens: 12_345_678, output_tokens: 999_999 };
+  expect(cellText("tokens", large)).toBe("12.3\u00a0M → 999,999");
   expect(cellText("peak", RUN)).toBe("640 0.5\u00a0%");
 });
 

@@ -1,6 +1,6 @@
 // The columns of the list: what each shows, how wide it is, and what it sorts by. Pure.
 import type { RunSummary } from "../api/types";
-import { count, duration, money, percent, shortId } from "../model/format";
+import { count, duration, money, percent, shortCount, shortId } from "../model/format";
 import type { Sort } from "./query";
 
 export type ColumnId =
@@ -52,14 +52,14 @@ export const COLUMNS: readonly Column[] = [
   number("started", "started", 86, "started"),
   number("took", "took", 92, "elapsed", false),
   {
-    ...number("turns", "turns / tools", 88, null),
+    ...number("turns", "turns / tools", 104, null),
     sorts: [
       { by: "turns", label: "turns" },
       { by: "tool_calls", label: "tools" },
     ],
   },
-  number("tokens", "tokens", 124, "input_tokens"),
-  number("cost", "cost", 78, "cost", false),
+  number("tokens", "tokens", 148, "input_tokens"),
+  number("cost", "cost", 92, "cost", false),
   number("errors", "errors", 54, "errors"),
   number("peak", "context peak", 112, null),
   words("id", "id", 76),
@@ -93,7 +93,7 @@ export function cellText(id: ColumnId, run: RunSummary): string {
     case "turns":
       return `${count(run.llm_calls)} / ${count(run.tool_calls)}`;
     case "tokens":
-      return `${count(run.input_tokens)} → ${count(run.output_tokens)}`;
+      return `${tokens(run.input_tokens)} → ${tokens(run.output_tokens)}`;
     case "cost":
       return money(run.cost);
     case "took":
@@ -125,6 +125,9 @@ export function cellText(id: ColumnId, run: RunSummary): string {
       return "";
   }
 }
+
+/** Of millions, the last figures do not fit into the column, and say nothing. */
+const tokens = (value: number): string => (value < 1_000_000 ? count(value) : shortCount(value));
 
 function peakText({ context_peak, context_limit }: RunSummary): string {
   if (context_peak === null) return "–";
