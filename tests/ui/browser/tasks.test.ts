@@ -100,6 +100,8 @@ test("an approval is given on the run's page, and the run goes on to its end", a
   const verdict = page.getByRole("region", { name: "Verdict" });
   await verdict.getByText("Waits for you").waitFor();
   await verdict.getByRole("group", { name: "The change" }).getByText("return total").first().waitFor();
+  const asked = page.getByRole("region", { name: "Asked for" });
+  assert.match(await asked.innerText(), /" {4}return total \* discount"/); // its spaces, too
   await act(verdict.getByRole("textbox", { name: "Your name" }).fill("ada"));
   await act(verdict.getByRole("button", { name: "Approve" }).click());
   atMost(3);
