@@ -58,5 +58,10 @@ test("how much more or less the second has", () => {
 test("what only one of two texts names", () => {
   expect(onlyNamedIn("RX110 and RX132 for €98 at 11:30.", "RX110 and RX172 for €69, 11:30")).toEqual(["RX132", "98"]);
   expect(onlyNamedIn("no figures", "1")).toEqual([]);
+  expect(onlyNamedIn("see flight-ab.HAT110:2-x, or v1.", "HAT110")).toEqual(["HAT110:2-x", "v1"]);
+  // Texts without spaces, such as Chinese ones, are read once: not once for each of their letters.
+  const long = "字".repeat(400_000);
+  expect(onlyNamedIn(`${long}7`, long)).toEqual([`${long}7`]);
+  expect(onlyNamedIn(`${long}-${long}`, "")).toEqual([]);
   expect(onlyNamedIn("1. RX110 on 2026-05-24, 34", "RX110 on 2026-05-24")).toEqual(["1", "34"]);
 });

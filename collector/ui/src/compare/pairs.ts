@@ -75,9 +75,19 @@ export function delta(a: number | null | undefined, b: number | null | undefined
   return share === null || share === 0 ? "" : ` (${sign}${count(share)} %)`;
 }
 
+/** A word, or words with these signs between them. Each character is looked at once, however long a word is. */
+const WORDS = /[\p{L}\p{N}]+(?:[.,:-]+[\p{L}\p{N}]+)*/gu;
+
+/** Numbers and identifiers: of words with signs between them, from the first one that has a digit. */
+const named = (text: string): string[] =>
+  (text.match(WORDS) ?? []).flatMap((words) => {
+    const digit = words.search(/\d/);
+    if (digit < 0) return [];
+    return [words.slice(1 + Math.max(...[...".,:-"].map((sign) => words.lastIndexOf(sign, digit))))];
+  });
+
 /** Numbers and identifiers of a text that the other text does not have, each once, as they stand there. */
 export function onlyNamedIn(text: string, other: string): string[] {
-  const named = (of: string) => of.match(/[\p{L}\p{N}]*\d[\p{L}\p{N}.,:-]*[\p{L}\p{N}]|\d/gu) ?? [];
   const theirs = new Set(named(other).map((each) => each.toLowerCase()));
   return [...new Set(named(text))].filter((each) => !theirs.has(each.toLowerCase()));
 }

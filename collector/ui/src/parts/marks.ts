@@ -10,9 +10,10 @@ export type Marked = string | { whole: string };
 export function markedPieces(text: string, marked: readonly Marked[]): MarkedPiece[] {
   const wanted = marked.filter((each) => wordsOf(each) !== "").sort((a, b) => wordsOf(b).length - wordsOf(a).length);
   const pieces: MarkedPiece[] = [];
+  const places = wanted.map((each) => placeOf(text, each, 0));
   let from = 0;
   while (from < text.length) {
-    const next = firstOf(text, wanted, from);
+    const next = firstOf(text, wanted, places, from);
     if (next === null) break;
     if (next.at > from) pieces.push({ text: text.slice(from, next.at), isMarked: false });
     pieces.push({ text: text.slice(next.at, next.at + next.length), isMarked: true });
@@ -24,14 +25,21 @@ export function markedPieces(text: string, marked: readonly Marked[]): MarkedPie
 
 const wordsOf = (marked: Marked): string => (typeof marked === "string" ? marked : marked.whole);
 
-function firstOf(text: string, wanted: readonly Marked[], from: number): { at: number; length: number } | null {
-  let found: { at: number; length: number } | null = null;
-  for (const each of wanted) {
-    const at = typeof each === "string" ? text.indexOf(each, from) : wholeAt(text, each.whole, from);
+/** The next place of any of them. `places` keeps where each stands next, so that no part of the text is searched twice. */
+function firstOf(text: string, wanted: readonly Marked[], places: number[], from: number): Place | null {
+  let found: Place | null = null;
+  wanted.forEach((each, n) => {
+    const known = places[n] ?? -1;
+    const at = known >= 0 && known < from ? (places[n] = placeOf(text, each, from)) : known;
     if (at >= 0 && (found === null || at < found.at)) found = { at, length: wordsOf(each).length };
-  }
+  });
   return found;
 }
+
+type Place = { at: number; length: number };
+
+const placeOf = (text: string, marked: Marked, from: number): number =>
+  typeof marked === "string" ? text.indexOf(marked, from) : wholeAt(text, marked.whole, from);
 
 /** The next place that is not within a longer word, number, date or time; -1: there is none. */
 function wholeAt(text: string, words: string, from: number): number {
