@@ -98,6 +98,7 @@ def in_the_browser(
         env |= {"PLAYHEAD_UI_LONG": str(FOLDER / "long_run.py")}
         env |= {"PLAYHEAD_UI_CHANGE": str(FOLDER / "waiting_change.py"), "PYTHONPATH": PYTHONPATH}
         env |= {"PLAYHEAD_UI_ASKING": str(FOLDER / "asking_agent.py")}
+        env |= {"PLAYHEAD_UI_ODD": str(FOLDER / "odd_texts.py")}
         env |= {"PLAYHEAD_UI_SNAPSHOTS": str(FOLDER / "snapshots"), "PLAYHEAD_UI_PICTURES": str(folder)}
         env |= {"PLAYHEAD_UI_WRITE": "1"} if config.getoption("--write-golden") else {}
         env |= {"PLAYHEAD_UI_TESTS": ",".join(names)}

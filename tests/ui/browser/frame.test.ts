@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { alone, noted, open, runNamed, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
+import { answered, ended, runOf, start } from "./support/programs.ts";
 import { requests } from "./support/scenes.ts";
 import { recordSpans } from "./support/spans.ts";
 
@@ -216,4 +217,33 @@ test("the page of the project shows its scorers, and what is masked", async () =
     await api("DELETE", "/scorers/empty");
     await api("PUT", "/project/redaction", {});
   }
+});
+
+test("texts that turn around, are HTML, have no spaces or are very long leave every page as it is", async () => {
+  const program = start("PLAYHEAD_UI_ODD");
+  const run = await runOf(program);
+  assert.equal(await ended(program), 0);
+  await answered<{ status: string }>(`/runs/${run}`, ({ status }) => status !== "running");
+  const paths = [`/runs/${run}`, `/runs/${run}?panel=waterfall`, `/runs/${run}?view=conversation`, `/compare/${run}/${await runNamed("tour_desk")}`];
+  for (const width of [1440, 390])
+    for (const path of paths) {
+      const { page, problems } = await open(path, { viewport: { width, height: 900 } });
+      const isCompared = path.startsWith("/compare");
+      await page.getByText("nospaces").first().waitFor();
+      await (isCompared ? page.getByRole("region", { name: "Run A" }).getByText("more tags") : page.getByRole("region", { name: "Verdict" }).getByText("LookupError")).first().waitFor();
+      if (path === paths[0] && width > 620) {
+        await page.getByRole("article").getByText("kkkk").first().waitFor();
+        const where = await Promise.all(["Verdict", "Saw"].map((name) => page.getByRole("region", { name }).boundingBox()));
+        for (const box of where) assert.ok(box !== null && box.y < 800 && box.width > 500, JSON.stringify(where));
+      }
+      // Names stand in labels and titles, too.
+      const turned = await page.evaluate(() => {
+        const texts = [...document.querySelectorAll("*")].flatMap((each) => [...each.childNodes, ...each.attributes].filter((node) => !(node instanceof Element)));
+        return texts.filter((node) => node.nodeValue?.includes("\u202e")).map((node) => node.nodeValue?.slice(0, 80));
+      });
+      assert.deepEqual(turned, [], path);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= width, `${path} scrolls sideways at ${width} px`);
+      assert.ok(await page.evaluate(() => document.body.textContent?.length ?? 0) < 200_000, `all of a text is in ${path}`);
+      assert.deepEqual(problems, []);
+    }
 });

@@ -9,6 +9,7 @@ import { Evidence, Rate } from "./Rate";
 import table from "../parts/Table.module.css";
 import styles from "./Across.module.css";
 import { Said } from "../parts/Said";
+import { saidPlainly } from "../parts/said";
 
 /** Where runs of one task did the same so far, and then different things with different outcomes. */
 export function Diverging({ params, where, outcome, task }: Question) {
@@ -75,7 +76,7 @@ function Parting({ parting, where }: { parting: TaskDivergence; where: Question[
                   <Said>{branch.tool}</Said>
                 </td>
                 <td>
-                  <code title={compact(branch.arguments)}>
+                  <code title={saidPlainly(compact(branch.arguments))}>
                     <Said>{branch.arguments === null ? "" : compact(branch.arguments)}</Said>
                   </code>
                 </td>

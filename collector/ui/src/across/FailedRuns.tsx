@@ -135,7 +135,9 @@ function Cluster({ cluster, where }: { cluster: FailureCluster; where: Question[
       <td className={table.r}>{count(cluster.runs)}</td>
       <td className={table.r}>{percent(cluster.share)}</td>
       <td>{cluster.pattern ? <b>yes</b> : <span className="sub">fewer than 5 runs</span>}</td>
-      <td className="sub">{why.map(([name, runs]) => `${name.replaceAll("_", " ")} (${runs})`).join(", ")}</td>
+      <td className="sub">
+        <Said>{why.map(([name, runs]) => `${name.replaceAll("_", " ")} (${runs})`).join(", ")}</Said>
+      </td>
       <td>
         <Evidence items={cluster.evidence} />
       </td>

@@ -7,6 +7,7 @@ import { Share } from "./Choices";
 import { Evidence } from "./Rate";
 import table from "../parts/Table.module.css";
 import { Said } from "../parts/Said";
+import { saidPlainly } from "../parts/said";
 
 /** The messages that were sent most, in bytes. */
 export function FillingContents({ params, where, outcome }: Question) {
@@ -35,11 +36,13 @@ export function FillingContents({ params, where, outcome }: Question) {
                 {data.contents.map((each) => (
                   <tr key={each.content}>
                     <td className={table.wide}>
-                      <Link className="link" href={`/content/${each.content}`} title={each.preview}>
+                      <Link className="link" href={`/content/${each.content}`} title={saidPlainly(each.preview)}>
                         <Said>{each.preview === "" ? each.content.slice(0, 20) : each.preview}</Said>
                       </Link>
                     </td>
-                    <td>{each.role}</td>
+                    <td>
+                      <Said>{each.role}</Said>
+                    </td>
                     <td>
                       <Share of={each.share} />
                     </td>

@@ -226,7 +226,9 @@ function Schema({ schema }: { schema: unknown }) {
   return (
     <details>
       <summary>what is expected</summary>
-      <pre>{JSON.stringify(schema, null, 2)}</pre>
+      <pre>
+        <Said>{JSON.stringify(schema, null, 2)}</Said>
+      </pre>
     </details>
   );
 }

@@ -4,6 +4,7 @@ import { type KeyboardEvent, useEffect, useRef, useSyncExternalStore } from "rea
 
 import type { CallPair, ComparedCall } from "../api/types";
 import { Said } from "../parts/Said";
+import { saidPlainly } from "../parts/said";
 import { pairWord, sideLine } from "./pairs";
 import styles from "./PairList.module.css";
 
@@ -165,7 +166,7 @@ function Side({ call }: { call: ComparedCall | null }) {
     );
   const line = sideLine(call);
   return (
-    <span className={styles.side} role="gridcell" title={call.shown}>
+    <span className={styles.side} role="gridcell" title={saidPlainly(call.shown)}>
       {line.before}
       {line.code !== null && (
         <code>

@@ -19,6 +19,9 @@ type Props = {
   from: RunDetail | null;
 };
 
+/** Tags that are named. */
+const TAGS = 8;
+
 export function RunHead({ side, run, other, data, from }: Props) {
   const names = run.name === other.name ? shortId(run.run) : "";
   return (
@@ -35,7 +38,17 @@ export function RunHead({ side, run, other, data, from }: Props) {
           </span>
         ))}
       </h2>
-      {data !== null && <p>{facts(data, from)}</p>}
+      {data !== null && (
+        <p>
+          {data.tags.length > 0 && (
+            <>
+              <Said>{data.tags.slice(0, TAGS).join(" ")}</Said>
+              {data.tags.length > TAGS && ` and ${count(data.tags.length - TAGS)} more tags`} ·{" "}
+            </>
+          )}
+          {facts(data, from)}
+        </p>
+      )}
     </section>
   );
 }
@@ -43,7 +56,6 @@ export function RunHead({ side, run, other, data, from }: Props) {
 function facts(data: RunDetail, from: RunDetail | null): string {
   const tokens = (of: RunDetail | null) => (of === null ? null : of.input_tokens + of.output_tokens);
   return [
-    data.tags.join(" "),
     `${count(data.llm_calls)} ${data.llm_calls === 1 ? "turn" : "turns"}${delta(from?.llm_calls, data.llm_calls)}, ` +
       `${count(data.tool_calls)} tool ${data.tool_calls === 1 ? "call" : "calls"}${delta(from?.tool_calls, data.tool_calls)}`,
     `${count(data.input_tokens)} → ${count(data.output_tokens)} tokens${delta(tokens(from), tokens(data), true)}`,

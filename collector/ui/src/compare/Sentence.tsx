@@ -10,7 +10,7 @@ export function Sentence({ text }: { text: string }) {
         <Said>{piece.text}</Said>
       </code>
     ) : (
-      piece.text
+      <Said key={n}>{piece.text}</Said>
     ),
   );
 }

@@ -1,14 +1,12 @@
 // One turn of one of two runs: what was thought, what was answered, what was called, and what came back.
-import { useState } from "react";
-
 import type { Message, RunTurn, TurnCall } from "../api/types";
 import { CallLine } from "../parts/CallLine";
+import { Long } from "../parts/Long";
 import { Markdown } from "../parts/Markdown";
 import type { Marked } from "../parts/marks";
-import { Said } from "../parts/Said";
 import styles from "./TurnSide.module.css";
 
-/** Characters of a result and of a thought that are shown at first. */
+/** Characters of a result, a thought and an error that are shown at first. */
 const SHORT = 240;
 
 /** Of two runs, `bad` marks the one that failed and `good` the one that succeeded. */
@@ -26,7 +24,7 @@ export function TurnSide({ turn, marked, look }: Props) {
         .filter((thought) => thought.basis !== "inferred")
         .map((thought, n) => (
           <p key={n} className={styles.thought}>
-            thought: <Long text={thought.text} />
+            thought: <Long text={thought.text} short={SHORT} />
           </p>
         ))}
       {texts.map((part, n) => (
@@ -39,7 +37,7 @@ export function TurnSide({ turn, marked, look }: Props) {
       ))}
       {turn.error !== null && (
         <p className="ink-bad">
-          ✕ <Said>{`${turn.error.type}: ${turn.error.message}`}</Said>
+          ✕ <Long text={`${turn.error.type}: ${turn.error.message}`} short={SHORT} />
         </p>
       )}
       {turn.status === "open" && <p className="sub">not answered yet</p>}
@@ -52,30 +50,18 @@ function Call({ call }: { call: TurnCall }) {
     <p className={styles.call}>
       <CallLine call={call} /> →{" "}
       {call.error !== null ? (
-        <Said className="ink-bad">{[call.error.type, call.error.message].filter(Boolean).join(": ")}</Said>
+        <span className="ink-bad">
+          <Long text={[call.error.type, call.error.message].filter(Boolean).join(": ")} short={SHORT} />
+        </span>
       ) : call.result_text === null ? (
         <span className="sub">
           {call.status === "open" ? "not returned yet" : call.missing ? "not stored" : "nothing"}
         </span>
       ) : (
         <code>
-          <Long text={call.result_text === "" ? "an empty text" : call.result_text} />
+          <Long text={call.result_text === "" ? "an empty text" : call.result_text} short={SHORT} />
         </code>
       )}
     </p>
-  );
-}
-
-/** A text, of a long one the beginning until all of it is asked for. */
-function Long({ text }: { text: string }) {
-  const [isWhole, setWhole] = useState(false);
-  if (text.length <= SHORT || isWhole) return <Said>{text}</Said>;
-  return (
-    <>
-      <Said>{`${text.slice(0, SHORT)}…`}</Said>{" "}
-      <button type="button" className="go" onClick={() => setWhole(true)}>
-        all of it
-      </button>
-    </>
   );
 }

@@ -63,7 +63,12 @@ function Content({ about, target }: { about: ContentAbout; target: string }) {
         <div className={styles.who}>
           <h1>
             {about.kind}
-            {about.role !== null && ` of ${about.role}`}{" "}
+            {about.role !== null && (
+              <>
+                {" "}
+                of <Said>{about.role}</Said>
+              </>
+            )}{" "}
             <Copy className="icon" text={about.ref} label={about.ref.slice(7, 15)} />
           </h1>
           <div className="sub">

@@ -6,6 +6,7 @@ import { useApi } from "../api/useApi";
 import { ago, count } from "../model/format";
 import { MessageView } from "../parts/MessageView";
 import { Empty, Failed, Loading } from "../parts/Notices";
+import { Said } from "../parts/Said";
 import table from "../parts/Table.module.css";
 import { useNow } from "../parts/useNow";
 import styles from "./Conversations.module.css";
@@ -60,13 +61,17 @@ function All({ scope }: { scope: string | null }) {
                 <tr key={`${each.scope} ${each.id}`}>
                   <td>
                     <Link className="link" href={linkTo(each.id, each.scope)}>
-                      {each.id}
+                      <Said>{each.id}</Said>
                     </Link>
                   </td>
-                  <td>{each.scope}</td>
+                  <td>
+                    <Said>{each.scope}</Said>
+                  </td>
                   <td className={table.r}>{count(each.messages)}</td>
                   <td className={table.r}>{count(each.revision)}</td>
-                  <td>{each.parent?.id}</td>
+                  <td>
+                    <Said>{each.parent?.id}</Said>
+                  </td>
                   <td>{ago(each.updated, now)}</td>
                 </tr>
               ))}
@@ -90,7 +95,9 @@ function One({ id, scope }: { id: string; scope: string }) {
   const runs = useApi<Page<RunSummary>>("/runs", { session: id, limit: RUNS });
   return (
     <>
-      <h1>{id}</h1>
+      <h1>
+        <Said>{id}</Said>
+      </h1>
       <p className="sub">
         <Link className="link" href="/conversations">
           All conversations
@@ -101,7 +108,7 @@ function One({ id, scope }: { id: string; scope: string }) {
           <>
             {" · branch of "}
             <Link className="link" href={linkTo(data.parent.id, scope)}>
-              {data.parent.id}
+              <Said>{data.parent.id}</Said>
             </Link>
           </>
         )}
@@ -116,7 +123,7 @@ function One({ id, scope }: { id: string; scope: string }) {
           {runs.data?.items.map((run) => (
             <li key={run.run}>
               <Link className="link" href={`/runs/${run.run}`}>
-                {run.name ?? run.run}
+                <Said>{run.name ?? run.run}</Said>
               </Link>{" "}
               <span className="sub">{ago(run.started, now)}</span>
             </li>
@@ -129,7 +136,9 @@ function One({ id, scope }: { id: string; scope: string }) {
         <ol className={styles.messages}>
           {messages.data?.messages.map((message, place) => (
             <li key={place}>
-              <p className="sub">{message?.role ?? "not stored"}</p>
+              <p className="sub">
+                <Said>{message?.role ?? "not stored"}</Said>
+              </p>
               <MessageView message={message} isPlain />
             </li>
           ))}

@@ -1,12 +1,10 @@
 import { lazy, Suspense } from "react";
 
+import { LONGEST, LongText } from "./Long";
 import styles from "./Markdown.module.css";
-import { MarkedText } from "./MarkedText";
 import type { Marked } from "./marks";
 
 const Body = lazy(() => import("./MarkdownBody"));
-/** Longer texts are shown as they are: a parser would hold the page up. */
-const LONGEST = 200_000;
 
 /**
  * A recorded text as Markdown: no HTML in it, nothing loaded from other hosts, links as texts with their addresses.
@@ -15,10 +13,10 @@ const LONGEST = 200_000;
 export function Markdown({ text, marked = [] }: { text: string; marked?: readonly Marked[] }) {
   const plain = (
     <div className={styles.plain}>
-      <MarkedText text={text} marked={marked} />
+      <LongText text={text} marked={marked} />
     </div>
   );
-  if (text.length > LONGEST) return plain;
+  if (text.length > LONGEST) return plain; // a parser would hold the page up
   return (
     <Suspense fallback={plain}>
       <Body text={text} marked={marked} />

@@ -6,7 +6,7 @@ import { useApi } from "../api/useApi";
 import { bytesText } from "../model/bytes";
 import { kindOf, sizeOfBase64 } from "../model/context";
 import { ContentLink } from "./ContentLink";
-import { MarkedText } from "./MarkedText";
+import { LongText } from "./Long";
 import { Markdown } from "./Markdown";
 import { imageSource, readPart } from "./messageParts";
 import styles from "./MessageView.module.css";
@@ -48,7 +48,7 @@ export function MessageView({ message, mode, marked = [], isPlain = false }: Pro
       )}
       {shown === "json" ? (
         <pre>
-          <MarkedText text={JSON.stringify(message, null, 2)} marked={marked} />
+          <LongText text={JSON.stringify(message, null, 2)} marked={marked} />
         </pre>
       ) : (
         <MessageParts parts={message.parts} mode={shown} marked={marked} />
@@ -107,7 +107,10 @@ function OnePart({ part, mode, marked }: PartProps) {
     case "address":
       return (
         <p className={styles.medium}>
-          {read.what}: <code>{read.address}</code>
+          {read.what}:{" "}
+          <code>
+            <Said>{read.address}</Said>
+          </code>
         </p>
       );
     case "apart":
@@ -121,7 +124,7 @@ function Text({ text, mode, marked }: { text: string; mode: "text" | "markdown";
   if (mode === "markdown") return <Markdown text={text} marked={marked} />;
   return (
     <div className={styles.text} dir="auto">
-      <MarkedText text={text} marked={marked} />
+      <LongText text={text} marked={marked} />
     </div>
   );
 }
@@ -147,7 +150,7 @@ function Value({ value, marked }: { value: unknown; marked: readonly string[] })
   if (value === undefined || value === null) return null;
   return (
     <pre className={styles.value}>
-      <MarkedText text={typeof value === "string" ? value : JSON.stringify(value, null, 2)} marked={marked} />
+      <LongText text={typeof value === "string" ? value : JSON.stringify(value, null, 2)} marked={marked} />
     </pre>
   );
 }

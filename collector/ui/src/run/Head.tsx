@@ -1,4 +1,5 @@
 // The line at the top of a run: its name, what came of it, its figures, and what can be done with it.
+import { useState } from "react";
 import { Link } from "wouter";
 
 import type { RunDetail, RunVerdict, TurnRow } from "../api/types";
@@ -6,6 +7,7 @@ import { count, localTime, money, shortId } from "../model/format";
 import { Copy } from "../parts/Copy";
 import { KeptLine } from "../parts/Kept";
 import { Said } from "../parts/Said";
+import { saidPlainly } from "../parts/said";
 import { Elapsed } from "./live/Elapsed";
 import { OutcomeTags } from "./OutcomeTags";
 import styles from "./Head.module.css";
@@ -27,7 +29,7 @@ export function Head({ run, verdict, state, dispatch, at, turn }: Props) {
   return (
     <section className={styles.head} aria-label="The run">
       <div className={styles.who}>
-        <h1>
+        <h1 title={saidPlainly(run.name ?? "")}>
           <Said>{run.name ?? "unnamed"}</Said>
         </h1>{" "}
         <Copy className={`button quiet ${styles.id}`} text={run.run} label={shortId(run.run)} />{" "}
@@ -123,7 +125,7 @@ function Kin({ run }: { run: RunDetail }) {
     ...run.continued_by.slice(0, SHOWN).map((next): [string, string] => ["continued by", next]),
     ...run.linked.slice(0, SHOWN).map((other): [string, string] => ["linked to", other]),
   ];
-  const tags = [run.session, run.user, ...run.tags].filter((tag) => tag !== null && tag !== "");
+  const tags = [run.session, run.user, ...run.tags].filter((tag): tag is string => tag !== null && tag !== "");
   return (
     <>
       {run.fork_of !== null && (
@@ -164,17 +166,39 @@ function Kin({ run }: { run: RunDetail }) {
           <b>{count(run.process_count)}</b> other {run.process_count === 1 ? "process" : "processes"}
         </span>
       )}
-      {tags.length > 0 && (
-        <span className={styles.tags}>
-          <Said>{tags.join(" · ")}</Said>
-        </span>
-      )}
+      {tags.length > 0 && <Tags tags={tags} />}
     </>
+  );
+}
+
+/** Session, user and tags: of many the first ones, and the others on request. */
+function Tags({ tags }: { tags: readonly string[] }) {
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole ? tags : tags.slice(0, TAGS);
+  return (
+    <span className={styles.tags}>
+      {shown.map((tag, n) => (
+        <span key={n} className={isWhole ? undefined : styles.tag} title={saidPlainly(tag)}>
+          {n > 0 && " · "}
+          <Said>{tag}</Said>
+        </span>
+      ))}
+      {shown.length < tags.length && (
+        <>
+          {" · "}
+          <button type="button" className="go" onClick={() => setWhole(true)}>
+            {count(tags.length - shown.length)} more
+          </button>
+        </>
+      )}
+    </span>
   );
 }
 
 /** Other runs that are named; the list of runs has all of them. */
 const SHOWN = 3;
+/** Tags that are shown at first. */
+const TAGS = 8;
 
 const VIEW_NAMES: Readonly<Record<View, string>> = { turns: "Turns", conversation: "Conversation" };
 

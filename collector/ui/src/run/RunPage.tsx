@@ -5,6 +5,7 @@ import { useSearchParams } from "wouter";
 import type { RunDetail, RunVerdict, Suspects } from "../api/types";
 import { useApi } from "../api/useApi";
 import { Failed, Loading } from "../parts/Notices";
+import { saidPlainly } from "../parts/said";
 import { Conversation } from "./conversation/Conversation";
 import { FindBar } from "./FindBar";
 import { Head } from "./Head";
@@ -122,7 +123,7 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
   const error = noRows ?? noVerdict;
   return (
     <OnPageProvider value={onPage}>
-      <main className={styles.page} aria-label={`Run ${run.name ?? ""}`}>
+      <main className={styles.page} aria-label={`Run ${saidPlainly(run.name ?? "")}`}>
         <Head run={run} verdict={verdict} state={state} dispatch={dispatch} at={state.at} turn={turn} />
         <Verdict
           run={run}
@@ -235,7 +236,7 @@ function useAddress(
 
 function useTitle(name: string | null): void {
   useEffect(() => {
-    document.title = `${name ?? "run"} · Playhead`;
+    document.title = `${saidPlainly(name ?? "run")} · Playhead`;
     return () => {
       document.title = "Playhead";
     };

@@ -7,6 +7,7 @@ import type { Facet, SetCondition } from "./conditions";
 import type { Found } from "./usePages";
 import conditions from "../parts/Conditions.module.css";
 import { Said } from "../parts/Said";
+import { saidPlainly } from "../parts/said";
 import styles from "./Search.module.css";
 
 /** Facets whose values are names that programs gave. */
@@ -26,7 +27,7 @@ export function Facets({ facets, set }: { facets: readonly Facet[]; set: SetCond
                 key={value}
                 type="button"
                 className={conditions.chip}
-                title={value}
+                title={saidPlainly(value)}
                 aria-pressed={facet.chosen === value}
                 onClick={() => set(facet.name, facet.chosen === value ? null : value)}
               >

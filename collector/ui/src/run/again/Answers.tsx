@@ -115,7 +115,7 @@ function OneAnswer({ number, asked, isOpen, onFork }: OneProps) {
         <b>{number}</b> {same && <span className="tag">as recorded</span>}
         {isOther && <span className="tag new">another action</span>}{" "}
         <span className="sub">
-          {asked.model}
+          <Said>{asked.model}</Said>
           {usage.output_tokens !== undefined && `, ${count(usage.output_tokens)} tokens`}
           {asked.changed.length > 0 && `, with other ${asked.changed.join(", ")}`}
         </span>

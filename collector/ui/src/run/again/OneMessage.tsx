@@ -25,7 +25,9 @@ export function OneMessage({ message, text, onText, isWanted = false }: MessageP
         <span aria-hidden="true" className="ink-faint">
           {isOpen ? "▾" : "▸"}
         </span>{" "}
-        <b className={inkOf(recorded.role)}>{recorded.role}</b>{" "}
+        <b className={inkOf(recorded.role)}>
+          <Said>{recorded.role}</Said>
+        </b>{" "}
         <span className={styles.brief}>{isChanged ? "changed" : <Said>{brief(message)}</Said>}</span>
       </button>
       {isOpen && (

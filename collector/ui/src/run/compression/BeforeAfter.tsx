@@ -124,9 +124,18 @@ function Fate({ line }: { line: FateLine }) {
             <Said>{`(${line.call.shown.slice(0, 60)})`}</Said>
           </code>
         ) : (
-          kindOf(line.role) === "system" && <b className="ink-state">{line.role} </b>
+          kindOf(line.role) === "system" && (
+            <b className="ink-state">
+              <Said>{line.role}</Said>{" "}
+            </b>
+          )
         )}
-        {line.call !== null && line.text !== null && <span className="ink-faint"> → {resultSaid(line.text)}</span>}
+        {line.call !== null && line.text !== null && (
+          <span className="ink-faint">
+            {" "}
+            → <Said>{resultSaid(line.text)}</Said>
+          </span>
+        )}
         {line.call === null &&
           (said === null ? <span className="sub">not stored</span> : <Said className={inkOf(line.role)}>{said}</Said>)}
       </button>

@@ -6,6 +6,7 @@ import type { CompressionAudit, JudgedCompression } from "../../api/types";
 import { count } from "../../model/format";
 import { Failed, Loading } from "../../parts/Notices";
 import { Said } from "../../parts/Said";
+import { saidPlainly } from "../../parts/said";
 import { runPath } from "../OnPage";
 import { Block } from "../turn/Block";
 import styles from "./Compression.module.css";
@@ -69,7 +70,7 @@ function Folded({ title, facts, total }: { title: string; facts: readonly Fact[]
         <p key={kind} className={styles.chips}>
           <span className="ink-faint">{kind}</span>
           {some.map((fact, n) => (
-            <code key={n} title={fact.label ?? undefined}>
+            <code key={n} title={saidPlainly(fact.label ?? "")}>
               <Said>{fact.text}</Said>
             </code>
           ))}

@@ -6,6 +6,7 @@ import { count } from "../../model/format";
 import { Copy } from "../../parts/Copy";
 import { ContentLink } from "../../parts/ContentLink";
 import { Loading } from "../../parts/Notices";
+import { Said } from "../../parts/Said";
 import { SpanOf } from "./SpanOf";
 import styles from "./EventPanel.module.css";
 
@@ -24,7 +25,9 @@ export function EventPanel({ event }: { event: RecordedEvent | undefined }) {
       <h2>
         {event.kind} <Copy className="icon" text={JSON.stringify(rest, null, 2)} label="Copy" />
       </h2>
-      <pre>{JSON.stringify(rest, null, 2)}</pre>
+      <pre>
+        <Said>{JSON.stringify(rest, null, 2)}</Said>
+      </pre>
       {event.span !== null && <SpanOf key={event.span} run={event.run} span={event.span} />}
     </div>
   );
@@ -44,7 +47,7 @@ function Content({ name, target, preview }: { name: string; target: string; prev
   return (
     <div className={styles.value}>
       <h2>
-        {name}{" "}
+        <Said>{name}</Said>{" "}
         {text === null && (
           <button type="button" className="go" onClick={show}>
             show whole
@@ -55,7 +58,9 @@ function Content({ name, target, preview }: { name: string; target: string; prev
           download
         </a>
       </h2>
-      <pre>{text ?? preview ?? ""}</pre>
+      <pre>
+        <Said>{text ?? preview ?? ""}</Said>
+      </pre>
       {text !== null && text.length >= SHOWN && (
         <span className="sub">The first {count(SHOWN)} bytes are shown: download it to see all.</span>
       )}

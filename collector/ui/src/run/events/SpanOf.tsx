@@ -4,6 +4,7 @@ import { type ApiError, get } from "../../api/client";
 import type { TraceSpan } from "../../api/types";
 import { Copy } from "../../parts/Copy";
 import { Failed } from "../../parts/Notices";
+import { Said } from "../../parts/Said";
 
 /** The span that an event is of, as it was received: attributes, events, links. It is asked for by a click. */
 export function SpanOf({ run, span }: { run: string; span: string }) {
@@ -32,7 +33,9 @@ export function SpanOf({ run, span }: { run: string; span: string }) {
       <h2>
         span {span} <Copy className="icon" text={text} label="Copy" />
       </h2>
-      <pre>{text}</pre>
+      <pre>
+        <Said>{text}</Said>
+      </pre>
     </section>
   );
 }

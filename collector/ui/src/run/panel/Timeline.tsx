@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEve
 import type { TimedCall, TurnRow } from "../../api/types";
 import { count, duration } from "../../model/format";
 import { Said } from "../../parts/Said";
+import { saidPlainly } from "../../parts/said";
 import type { Range } from "../page";
 import { errorsIn, marksOf, turnBeside, turnsOf } from "../turns/rows";
 import { barAt, coloursOf, drawLanes, LANE_HEIGHT } from "./drawLanes";
@@ -96,7 +97,11 @@ export function Timeline({
       <div className={styles.lanes}>
         <div className={styles.names} aria-hidden="true">
           {lanes.map((lane, n) => (
-            <span key={n} className={lane.isFailed ? `${styles.name ?? ""} ink-bad` : styles.name} title={lane.name}>
+            <span
+              key={n}
+              className={lane.isFailed ? `${styles.name ?? ""} ink-bad` : styles.name}
+              title={saidPlainly(lane.name)}
+            >
               <Said>{lane.name}</Said>
             </span>
           ))}

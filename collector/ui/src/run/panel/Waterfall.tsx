@@ -85,7 +85,7 @@ export function Waterfall({ calls, path, rows: lines, at, known, range, moments,
   return (
     <>
       <InBar>
-        {path !== null && <span>{saidOfPath(path)}</span>}
+        {path !== null && <Said>{saidOfPath(path)}</Said>}
         <Filters filter={filter} onFilter={setFilter} calls={calls} />
       </InBar>
       {rows.length === 0 ? (

@@ -1,6 +1,7 @@
 import type { RunTurn, Suspect } from "../../api/types";
 import { MessageView } from "../../parts/MessageView";
 import { asMessage } from "../../parts/messageParts";
+import { Said } from "../../parts/Said";
 import { Block } from "./Block";
 import styles from "./Answered.module.css";
 import { Evidence } from "./Evidence";
@@ -52,7 +53,11 @@ export function Answered({
       </div>
       {turn.finish_reasons.some(
         (reason) => reason !== "stop" && reason !== "tool_calls" && reason !== "end_turn" && reason !== "tool_use",
-      ) && <p className="sub">ended by: {turn.finish_reasons.join(", ")}</p>}
+      ) && (
+        <p className="sub">
+          ended by: <Said>{turn.finish_reasons.join(", ")}</Said>
+        </p>
+      )}
     </Block>
   );
 }

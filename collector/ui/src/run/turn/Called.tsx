@@ -6,6 +6,7 @@ import { compact, count, duration } from "../../model/format";
 import { ContentLink } from "../../parts/ContentLink";
 import { MarkedText } from "../../parts/MarkedText";
 import { Said } from "../../parts/Said";
+import { saidPlainly } from "../../parts/said";
 import { Strength } from "../../parts/Strength";
 import { TurnLink } from "../../parts/TurnLink";
 import { useOnPage } from "../OnPage";
@@ -102,12 +103,12 @@ function Origin({ argument, turn }: { argument: TurnArgument; turn: number }) {
     <>
       {why !== null && (
         <>
-          <span className="tag bad" title={origin.note}>
+          <span className="tag bad" title={saidPlainly(origin.note)}>
             <Said>{why}</Said>
           </span>{" "}
         </>
       )}
-      <span title={`${origin.rule}: ${origin.note}`}>{originText(origin)}</span>
+      <span title={saidPlainly(`${origin.rule}: ${origin.note}`)}>{originText(origin)}</span>
       {place !== null && place !== undefined && (
         <>
           {place.seq !== null && (

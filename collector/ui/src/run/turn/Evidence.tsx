@@ -4,6 +4,7 @@ import type { Suspect, SuspectFinding } from "../../api/types";
 import { count } from "../../model/format";
 import { Rank } from "../../parts/Rank";
 import { Said } from "../../parts/Said";
+import { saidPlainly } from "../../parts/said";
 import { Strength } from "../../parts/Strength";
 import { TurnLink } from "../../parts/TurnLink";
 import { useOnPage } from "../OnPage";
@@ -78,7 +79,7 @@ function Values({ finding, suspect }: { finding: SuspectFinding; suspect: Suspec
               </tr>
             ) : (
               <tr key={n} className={styles[value.mark]}>
-                <th scope="row" title={value.entry ?? value.path ?? ""}>
+                <th scope="row" title={saidPlainly(value.entry ?? value.path ?? "")}>
                   <Said>{names.get(value) ?? ""}</Said>
                 </th>
                 <td className="num">

@@ -33,7 +33,8 @@ export function New({ turn, marked = [] }: { turn: RunTurn; marked?: readonly st
       {added_total > added.length && <p className="sub">and {count(added_total - added.length)} more</p>}
       {lost.map((message, n) => (
         <p key={`${message.message} ${n}`} className={styles.lost}>
-          <span className="tag cut">{n < dropped.length ? "− dropped" : "∑ summarised"}</span> {message.role}
+          <span className="tag cut">{n < dropped.length ? "− dropped" : "∑ summarised"}</span>{" "}
+          <Said>{message.role}</Said>
           {message.seq !== null && (
             <>
               , from <TurnLink seq={message.seq}>event {message.seq}</TurnLink>
@@ -72,7 +73,11 @@ function Added({ message, marked }: { message: NewMessage; marked: readonly stri
           {text === "" && value !== null && <span className="ink-faint">: an empty text</span>}
         </p>
       ) : (
-        kind !== "user" && <p className={styles.of}>{message.role}</p>
+        kind !== "user" && (
+          <p className={styles.of}>
+            <Said>{message.role}</Said>
+          </p>
+        )
       )}
       {value === null ? (
         <p className="sub">It is not stored: it arrives later, or was masked.</p>

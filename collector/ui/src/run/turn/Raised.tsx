@@ -4,6 +4,7 @@ import { useState } from "react";
 import type { RunError, RunTurn, SourceLine } from "../../api/types";
 import { count, duration } from "../../model/format";
 import { Copy } from "../../parts/Copy";
+import { Long } from "../../parts/Long";
 import { Said } from "../../parts/Said";
 import { ForkFrom } from "../acts/ForkFrom";
 import { Resume } from "../acts/Resume";
@@ -11,6 +12,9 @@ import { useOnPage } from "../OnPage";
 import { Block } from "./Block";
 import { folded } from "./frames";
 import styles from "./Raised.module.css";
+
+/** Characters of an error that are shown at first. */
+const LONG = 2_000;
 
 export function Raised({ error, turn }: { error: RunError; turn: RunTurn }) {
   const beside = [...new Set(turn.calls.flatMap((call) => call.beside))];
@@ -40,7 +44,7 @@ export function Raised({ error, turn }: { error: RunError; turn: RunTurn }) {
           </b>
           {error.message !== "" && (
             <>
-              : <Said>{error.message}</Said>
+              : <Long text={error.message} short={LONG} />
             </>
           )}
         </p>
@@ -50,7 +54,7 @@ export function Raised({ error, turn }: { error: RunError; turn: RunTurn }) {
             <b>
               <Said>{cause.type}</Said>
             </b>
-            : <Said>{cause.message}</Said>
+            : <Long text={cause.message} short={LONG} />
             {cause.at !== null && (
               <span className="ink-faint">
                 {" "}
@@ -99,7 +103,13 @@ function Stack({ error }: { error: RunError }) {
       }
     >
       <div className={styles.stack} tabIndex={0} role="group" aria-label="Stack">
-        {isText ? <pre>{error.stack}</pre> : <Frames error={error} />}
+        {isText ? (
+          <pre>
+            <Said>{error.stack}</Said>
+          </pre>
+        ) : (
+          <Frames error={error} />
+        )}
       </div>
       <p className={styles.acts}>
         {error.stack !== null && error.frames.length > 0 && (
@@ -141,7 +151,7 @@ function Frames({ error }: { error: RunError }) {
         ),
       )}
       <p className="ink-bad">
-        <Said>{error.message === "" ? error.type : `${error.type}: ${error.message}`}</Said>
+        <Long text={error.message === "" ? error.type : `${error.type}: ${error.message}`} short={LONG} />
       </p>
     </>
   );

@@ -4,6 +4,7 @@ import { useState } from "react";
 import type { RunTurn, TurnChoice } from "../../api/types";
 import { Markdown } from "../../parts/Markdown";
 import { Said } from "../../parts/Said";
+import { saidPlainly } from "../../parts/said";
 import { Strength } from "../../parts/Strength";
 import { Causes } from "./Causes";
 import { Block } from "./Block";
@@ -68,7 +69,7 @@ export function Why({ turn }: { turn: RunTurn }) {
     >
       <ol className={styles.chain}>
         {choice !== null && (
-          <li title={choice.trigger_text ?? undefined}>
+          <li title={choice.trigger_text === null ? undefined : saidPlainly(choice.trigger_text)}>
             after {TRIGGERS[choice.trigger] ?? choice.trigger.replaceAll("_", " ")}
           </li>
         )}
@@ -139,7 +140,7 @@ function Left({ options }: { options: TurnChoice["options"] }) {
         </p>
       ))}
       {others.length > 0 && (
-        <p className={styles.over} title={others.map((option) => option.name).join(", ")}>
+        <p className={styles.over} title={saidPlainly(others.map((option) => option.name).join(", "))}>
           over{" "}
           <code>
             <Said>{others.map((option) => option.name).join(", ")}</Said>

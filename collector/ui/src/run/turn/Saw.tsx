@@ -98,7 +98,9 @@ function WholeContext({ turn, marked }: { turn: RunTurn; marked: readonly string
             <summary>
               <Said>{names.join(", ")}</Said>
             </summary>
-            <pre>{JSON.stringify(data.tools, null, 2)}</pre>
+            <pre>
+              <Said>{JSON.stringify(data.tools, null, 2)}</Said>
+            </pre>
           </details>
           <span className={styles.size}>~{count(tools)}</span>
         </li>

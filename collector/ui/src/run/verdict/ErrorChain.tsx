@@ -2,9 +2,13 @@
 import type { RunError, RunVerdict, SourceLine } from "../../api/types";
 import { duration } from "../../model/format";
 import { plainLine } from "../../model/plainLine";
+import { Long } from "../../parts/Long";
 import { Said } from "../../parts/Said";
 import { TurnLink } from "../../parts/TurnLink";
 import styles from "./ErrorChain.module.css";
+
+/** Characters of an error that are shown at first. */
+const SHORT = 400;
 
 export function ErrorChain({ error, verdict }: { error: RunError; verdict: RunVerdict }) {
   const lost = verdict.agents.filter((agent) => agent.status === "completed" && agent.text !== null);
@@ -20,7 +24,7 @@ export function ErrorChain({ error, verdict }: { error: RunError; verdict: RunVe
           </>
         )}
         <b className="ink-bad">
-          <Said>{error.message === "" ? error.type : `${error.type}: ${error.message}`}</Said>
+          <Long text={error.message === "" ? error.type : `${error.type}: ${error.message}`} short={SHORT} />
         </b>
       </p>
       <dl className={styles.chain}>
@@ -43,7 +47,7 @@ export function ErrorChain({ error, verdict }: { error: RunError; verdict: RunVe
                 <span key={n}>
                   {n > 0 && ", of which came "}
                   <code>
-                    <Said>{`${cause.type}: ${cause.message}`}</Said>
+                    <Long text={`${cause.type}: ${cause.message}`} short={SHORT} />
                   </code>{" "}
                   {cause.at !== null && <Line at={cause.at} />}
                 </span>
