@@ -139,6 +139,7 @@ test("a turn whose context was cut says what went, what was needed later, and wh
   const { page, problems } = await run("tour_desk", `?at=${items[0]?.call}`);
   const needed = page.getByRole("region", { name: "Needed later" });
   await needed.getByText("SALT-7741-QX").waitFor();
+  await needed.getByRole("cell", { name: "before turn 2" }).waitFor(); // as the verdict says it
   await needed.getByText("SALT-2026 was used instead at").waitFor();
   await page.getByRole("region", { name: "Compressed" }).getByText("9 → 3 messages").waitFor();
   await page.getByRole("region", { name: "Before and after" }).getByText("in the place of 7 messages").waitFor();

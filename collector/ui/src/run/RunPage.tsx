@@ -77,7 +77,7 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
   const suspected = useApi<Suspects>(mayAsk ? `${runPath(run.run)}/suspects` : null, {}, run.ended !== null);
   const suspects = isSuspected ? suspected.data : null;
   const turns = useMemo(() => turnsOf(rows), [rows]);
-  const marks = useMemo(() => marksOf(suspects, turns), [suspects, turns]);
+  const marks = useMemo(() => marksOf(suspects, rows, turns), [suspects, rows, turns]);
 
   const mayWait = isSuspected && !isLong && suspects === null && suspected.error === null;
   const isPatient = usePatience(mayWait);

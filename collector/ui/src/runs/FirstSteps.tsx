@@ -9,7 +9,7 @@ export function FirstSteps() {
     "",
     "# in your program, before anything else:",
     "import playhead",
-    "playhead.instrument()        # records the clients and frameworks that it finds",
+    "playhead.instrument()        # records clients and frameworks",
     "",
     "@playhead.observe            # a run: one call of your agent",
     "def agent(task): ...",

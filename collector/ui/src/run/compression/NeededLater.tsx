@@ -10,7 +10,7 @@ import { TurnLink } from "../../parts/TurnLink";
 import { useOnPage } from "../OnPage";
 import { shownCall } from "../panel/said";
 import { Block } from "../turn/Block";
-import { turnAt } from "../turns/rows";
+import { turnAt, turnThatRead } from "../turns/rows";
 import styles from "./Compression.module.css";
 import type { AfterLine } from "./fates";
 import { needSaid } from "./needSaid";
@@ -90,9 +90,10 @@ function OtherContexts({ audit, turn, summary }: Props) {
 }
 
 function Need({ need }: { need: NeededFacts }) {
-  const { turns, go } = useOnPage();
+  const { rows, turns, go } = useOnPage();
   const [isWhole, setWhole] = useState(false);
-  const said = turnAt(turns, need.read_seq);
+  const reader = turnThatRead(rows, turns, need.read_seq);
+  const said = reader ?? turnAt(turns, need.read_seq);
   const at = turnAt(turns, need.seq);
   const used = need.used_seq === null ? undefined : turnAt(turns, need.used_seq);
   const call =
@@ -113,10 +114,11 @@ function Need({ need }: { need: NeededFacts }) {
         )}
       </td>
       <td>
-        <TurnLink seq={need.read_seq} onGo={go}>
+        {reader !== undefined && "before "}
+        <TurnLink seq={reader?.seq ?? need.read_seq} onGo={go}>
           {said?.turn == null ? `event ${need.read_seq}` : `turn ${said.turn}`}
         </TurnLink>
-        {said?.calls[0] !== undefined && (
+        {reader === undefined && said?.calls[0] !== undefined && (
           <code className={styles.tool}>
             <Said>{said.calls[0].name}</Said>
           </code>

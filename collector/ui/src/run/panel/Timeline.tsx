@@ -68,7 +68,7 @@ export function Timeline({
     if (canvas.current !== null && width > 0) drawLanes(canvas.current, lanes, axis, coloursOf(canvas.current));
   }, [lanes, axis, width, theme]);
   const turns = useMemo(() => turnsOf(rows), [rows]);
-  const flags = useMemo(() => flagsOf(rows, marksOf(suspects, turns), errorsIn(rows)), [rows, suspects, turns]);
+  const flags = useMemo(() => flagsOf(rows, marksOf(suspects, rows, turns), errorsIn(rows)), [rows, suspects, turns]);
   const drag = useRangeDrag(axis, moments, onRange);
   const scrub = useScrub((x) => onGo(seqAt(moments, momentAt(axis, x))));
   const here = following && isRunning ? position(axis, known) : position(axis, msOf(moments, Math.max(1, at)));

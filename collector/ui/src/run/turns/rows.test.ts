@@ -134,12 +134,16 @@ test("suspects are marked, and what the first one rests on", () => {
       { rank: 2, turn: 4, strength: "weak", findings: [] },
     ],
   } as unknown as Suspects;
-  expect([...marksOf(suspects, turnsOf(REVIEW))]).toEqual([
+  expect([...marksOf(suspects, REVIEW, turnsOf(REVIEW))]).toEqual([
     [2, { rank: 1, isSuspect: false, strong: false }],
     [3, { rank: 1, isSuspect: true, strong: true }],
     [4, { rank: 2, isSuspect: true, strong: false }],
   ]);
-  expect(marksOf(null, []).size).toBe(0);
+  expect(marksOf(null, [], []).size).toBe(0);
+  // What the user said stands before the turn that saw it, and behind the one before.
+  const talk = [row("turn", 2, { turn: 1 }), row("user", 5), row("turn", 6, { turn: 2 }), row("turn", 9, { turn: 3 })];
+  expect(marksOf(suspects, talk, turnsOf(talk)).has(1)).toBe(false);
+  expect(marksOf(suspects, talk, turnsOf(talk)).get(2)?.isSuspect).toBe(false);
 });
 
 test("an event between turns of parallel agents belongs to the turn of the agent that is asked about", () => {

@@ -124,15 +124,26 @@ export function targetOf(rows: readonly TurnRow[], row: TurnRow): number {
 export type Mark = { rank: number; isSuspect: boolean; strong: boolean };
 
 /** Marks by the number of the turn: of each suspect its own, of the first one also the turns that its findings quote. */
-export function marksOf(suspects: Suspects | null, turns: readonly TurnRow[]): ReadonlyMap<number, Mark> {
+export function marksOf(
+  suspects: Suspects | null,
+  rows: readonly TurnRow[],
+  turns: readonly TurnRow[],
+): ReadonlyMap<number, Mark> {
   const marks = new Map<number, Mark>();
   if (suspects === null) return marks;
   const first = suspects.items[0];
   for (const seq of first?.findings.flatMap((finding) => finding.quotes.map((quote) => quote.seq)) ?? []) {
-    const turn = seq === null || first === undefined ? undefined : turnOfSameAgent(turns, seq, first.turn)?.turn;
+    if (seq === null || first === undefined) continue;
+    const turn = (turnThatRead(rows, turns, seq) ?? turnOfSameAgent(turns, seq, first.turn))?.turn;
     if (turn != null) marks.set(turn, { rank: 1, isSuspect: false, strong: false });
   }
   for (const { rank, turn, strength } of suspects.items)
     marks.set(turn, { rank, isSuspect: true, strong: strength === "strong" });
   return marks;
+}
+
+/** The turn that saw what the user said at this event; undefined: the event is no message of the user. */
+export function turnThatRead(rows: readonly TurnRow[], turns: readonly TurnRow[], seq: number): TurnRow | undefined {
+  const said = rows.find((row) => row.kind === "user" && row.seq === seq);
+  return said === undefined ? undefined : turnAt(turns, targetOf(rows, said));
 }

@@ -125,10 +125,17 @@ function RestsOn({ run, verdict }: { run: RunDetail; verdict: RunVerdict }) {
       )}
       {task !== null && task.scored > 0 && (
         <p>
-          {task.succeeded} of {task.scored} runs of{" "}
-          <Link className="go" href={`/?${taskQuery(task.task)}`}>
-            <Said>{task.task.replace(/^tag:/, "")}</Said>
-          </Link>{" "}
+          {task.succeeded} of {task.scored} {task.scored === 1 ? "run" : "runs"}{" "}
+          {task.task === "input" ? (
+            "with the same input"
+          ) : (
+            <>
+              of{" "}
+              <Link className="go" href={`/?${taskQuery(task.task)}`}>
+                <Said>{task.task.replace(/^tag:/, "")}</Said>
+              </Link>
+            </>
+          )}{" "}
           succeeded.
         </p>
       )}
