@@ -13,11 +13,13 @@ import os
 import shutil
 import subprocess
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import MappingProxyType
-from typing import Any
+from typing import IO, Any
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import asyncpg
@@ -32,6 +34,10 @@ from playhead_collector.store.postgres import scrubbing
 _DUMP, _ABOUT = "database.dump", "backup.json"
 # With `wal_recycle`, old files of the write-ahead log are kept with their bytes, and used again under another name.
 _SCRUBBING = MappingProxyType({"wal_recycle": "off", "min_wal_size": "32MB"})
+# A setting that Postgres has from version 17 on, and that pg_restore from that version on sets on older ones, too.
+_NEWER_SETTING = b"SET transaction_timeout = 0;\n"
+_LAST_SETTING_BEFORE_DATA = b"SELECT pg_catalog.set_config('search_path'"
+_MOST_SAID = 500
 
 
 def backup(settings: CollectorSettings, folder: Path) -> Mapping[str, Any]:
@@ -40,19 +46,23 @@ def backup(settings: CollectorSettings, folder: Path) -> Mapping[str, Any]:
     Collectors go on: the backup has all that was acknowledged before it began. Raises BadSetting for a folder that has
     something, DatabaseError, CannotStart.
     """
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if any(folder.iterdir()):
+    with _writing_to(folder):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        is_empty = not any(folder.iterdir())
+    if not is_empty:
         raise BadSetting(f"{folder} is not empty: name a new folder for the backup")
-    with _database(settings) as dsn:
+    with _database(settings) as database:
         about = {
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "schema": asyncio.run(_stored_schema(dsn)),
+            "schema": asyncio.run(_stored_schema(database.dsn)),
             "database": _DUMP,
         }
-        # Nobody else may read it meanwhile, in a folder that was there already as well.
-        os.close(os.open(folder / _DUMP, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        _run_tool("pg_dump", dsn, "--format=custom", "--no-owner", f"--file={folder / _DUMP}", dbname=True)
-    (folder / _ABOUT).write_text(json.dumps(about, indent=2) + "\n", "utf-8")
+        with _writing_to(folder):
+            # Nobody else may read it meanwhile, in a folder that was there already as well.
+            os.close(os.open(folder / _DUMP, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        _dump(database, folder / _DUMP)
+    with _writing_to(folder):
+        (folder / _ABOUT).write_text(json.dumps(about, indent=2) + "\n", "utf-8")
     return about
 
 
@@ -65,12 +75,11 @@ def restore(settings: CollectorSettings, folder: Path) -> Mapping[str, Any]:
         raise BadSetting(f"{folder} has no readable {_ABOUT} ({error}): name the folder of a backup") from error
     if settings.database_url is None and (settings.data_dir.expanduser() / "postgres").exists():
         raise BadSetting(f"{settings.data_dir} has a database already: set PLAYHEAD_DATA_DIR to another folder")
-    with _database(settings) as dsn:
-        if asyncio.run(schema.current(dsn)) is not None:
+    with _database(settings) as database:
+        if asyncio.run(schema.current(database.dsn)) is not None:
             raise BadSetting("the database is not empty: name another one with PLAYHEAD_DATABASE_URL")
-        arguments = ("--no-owner", "--exit-on-error", "--single-transaction")
-        _run_tool("pg_restore", dsn, *arguments, str(folder / _DUMP), dbname=True)
-        asyncio.run(_begin_epochs(dsn))
+        _load(folder / _DUMP, database)
+        asyncio.run(_begin_epochs(database.dsn))
     return about
 
 
@@ -112,18 +121,28 @@ async def _begin_epochs(dsn: str) -> None:
         await conn.close()
 
 
+@dataclass(frozen=True, slots=True)
+class _Database:
+    """Where a database is. `environ`: variables that Postgres' programs need to reach it as the collector does."""
+
+    dsn: str
+    environ: dict[str, str] = field(default_factory=dict[str, str])
+
+
 @contextmanager
-def _database(settings: CollectorSettings) -> Generator[str]:
-    """Yields the URL of the configured database. An embedded Postgres that no collector runs is started meanwhile."""
+def _database(settings: CollectorSettings) -> Generator[_Database]:
+    """Yields the configured database. An embedded Postgres that no collector runs is started meanwhile."""
     if settings.database_url is not None:
-        yield settings.database_url
+        password = urlsplit(settings.database_url).password
+        environ = {name: value for name, value in os.environ.items() if name.startswith("PG") or name == "HOME"}
+        yield _Database(settings.database_url, environ | ({"PGPASSWORD": unquote(password)} if password else {}))
         return
     running = _running_embedded(settings.data_dir.expanduser().resolve() / "postgres")
     if running is not None:
-        yield running
+        yield _Database(running)
         return
     with embedded.start(settings.data_dir) as postgres:
-        yield postgres.dsn
+        yield _Database(postgres.dsn)
 
 
 def _running_embedded(cluster: Path) -> str | None:
@@ -138,25 +157,119 @@ def _running_embedded(cluster: Path) -> str | None:
     return f"postgresql://postgres@/postgres?host={quote(socket_dir)}"
 
 
-def _run_tool(name: str, dsn: str, *arguments: str, dbname: bool) -> None:
-    """Runs a tool of Postgres. The password is passed in its environment, since others can read its arguments. Raises
-    DatabaseError with what it says, and CannotStart."""
-    url = urlsplit(dsn)
+@contextmanager
+def _writing_to(folder: Path) -> Generator[None]:
+    """Raises BadSetting for what the file system refuses."""
+    try:
+        yield
+    except OSError as error:
+        raise BadSetting(f"cannot write to {folder} ({error.strerror}): name another folder for the backup") from None
+
+
+# --- Postgres' own programs ------------------------------------------------------------------------------------------
+
+
+def _dump(database: _Database, file: Path) -> None:
+    """Writes the database into a file. Raises DatabaseError, CannotStart."""
+    command = [*_connecting("pg_dump", database), "--format=custom", "--no-owner", f"--file={file}"]
+    done = subprocess.run(  # noqa: S603 - our own arguments
+        command, check=False, capture_output=True, env=environment() | database.environ
+    )
+    if done.returncode != 0:
+        raise _failed("pg_dump", done.stderr)
+
+
+def _load(dump: Path, database: _Database) -> None:
+    """Executes what a dump has, in one transaction: all of it or nothing. Raises DatabaseError, CannotStart.
+
+    pg_restore only reads the dump: if it were connected, it would fail with a Postgres before 17, to which it sends a
+    setting that is not there.
+    """
+    reading = [str(tool_of("pg_restore")), "--no-owner", "--file=-", str(dump)]
+    executing = [*_connecting("psql", database), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"]
+    with TemporaryFile() as reader_said, TemporaryFile() as session_said:
+        reader = subprocess.Popen(  # noqa: S603 - our own arguments
+            reading, stdout=subprocess.PIPE, stderr=reader_said, env=environment()
+        )
+        session = subprocess.Popen(  # noqa: S603 - the same
+            executing, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=session_said,
+            env=environment() | database.environ,
+        )  # fmt: skip
+        with reader, session:
+            was_executed = _execute(reader, session)
+        ended = [("pg_restore", reader, reader_said), ("psql", session, session_said)]
+        # Of a psql that has ended before the script, the other one did not get rid of all.
+        for name, process, said in ended if was_executed else reversed(ended):
+            if process.returncode != 0:
+                said.seek(0)
+                raise _failed(name, said.read())
+
+
+def _execute(reader: "subprocess.Popen[bytes]", session: "subprocess.Popen[bytes]") -> bool:
+    """Has psql execute what pg_restore reads. Returns False if psql ended before that."""
+    assert reader.stdout is not None  # noqa: S101 - both are pipes
+    assert session.stdin is not None  # noqa: S101 - the same
+    try:
+        session.stdin.write(b"begin;\n")
+        _copy_script(reader.stdout, session.stdin)
+        if reader.wait() == 0:  # else psql ends without a commit, which undoes all
+            session.stdin.write(b"commit;\n")
+        session.stdin.close()
+    except BrokenPipeError:
+        reader.kill()
+        with suppress(BrokenPipeError):  # what was not written yet
+            session.stdin.close()
+        return False
+    return True
+
+
+def _copy_script(script: IO[bytes], to: IO[bytes]) -> None:
+    """Copies a script of pg_restore, but for the setting that older versions of Postgres do not know."""
+    for line in script:
+        if line != _NEWER_SETTING:
+            to.write(line)
+        if line.startswith(_LAST_SETTING_BEFORE_DATA):
+            break
+    shutil.copyfileobj(script, to)
+
+
+async def _is_encrypted(dsn: str) -> bool:
+    """Whether the database is reached over TLS."""
+    conn = await schema.connect(dsn)
+    try:
+        return bool(await conn.fetchval("select ssl from pg_stat_ssl where pid = pg_backend_pid()"))
+    finally:
+        await conn.close()
+
+
+def _connecting(name: str, database: _Database) -> list[str]:
+    """The program's command, with the database. The password is in its environment: others can read its arguments."""
+    url = urlsplit(database.dsn)
     host = url.netloc.rpartition("@")[2]
     without = urlunsplit(url._replace(netloc=f"{url.username}@{host}" if url.username else host))
-    env = environment() | ({"PGPASSWORD": unquote(url.password)} if url.password else {})
-    command = [str(_tool(name)), *arguments, *([f"--dbname={without}"] if dbname else [])]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=env)  # noqa: S603 - our own arguments
-    if done.returncode != 0:
-        said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise DatabaseError(f"{name} failed ({said}): mend that, and try again with an empty place")
+    program = tool_of(name, with_tls=asyncio.run(_is_encrypted(database.dsn)))
+    return [str(program), f"--dbname={without}"]
 
 
-def _tool(name: str) -> Path:
-    try:
-        return binaries() / name
-    except EmbeddedPostgresFailed:
-        found = shutil.which(name, path=os.environ.get("PATH"))
+def _failed(name: str, said: bytes) -> DatabaseError:
+    lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
+    reason = "; ".join(lines)[:_MOST_SAID] or "no reason given"
+    return DatabaseError(f"{name} failed ({reason}): mend that, and try again with an empty place")
+
+
+def tool_of(name: str, *, with_tls: bool = False) -> Path:
+    """Returns a program of Postgres: that of the embedded one, which cannot speak TLS, or that of this machine."""
+    found = shutil.which(name, path=os.environ.get("PATH"))
+    if with_tls and found is None:
+        raise CannotStart(
+            f"the database is reached over TLS, which the {name} of 'playhead[collector]' cannot speak: install "
+            "Postgres' client programs of the server's version or newer"
+        )
+    if not with_tls:
+        try:
+            return binaries() / name
+        except EmbeddedPostgresFailed:
+            pass
     if found is None:
         raise CannotStart(f"{name} is not installed: install Postgres' client programs, or 'playhead[collector]'")
     return Path(found)

@@ -18,11 +18,15 @@ import pytest
 from playhead.client import Client
 from playhead.errors import NotFound
 from playhead.model.message import text_message
+from playhead_collector import embedded
 from playhead_collector.access import FIRST_PROJECT as PROJECT
+from playhead_collector.embedded.cluster import account_for, binaries, environment
+from playhead_collector.errors import BadSetting, CannotStart, DatabaseError
 from playhead_collector.process import CollectorProcess
 from playhead_collector.settings import CollectorSettings
+from playhead_collector.store import schema
 from playhead_collector.store.postgres.store import connect
-from playhead_collector.upkeep import backup
+from playhead_collector.upkeep import backup, restore, tool_of
 from tests.integration.read.recorded import Recorder, conversation
 from tests.support.at_rest import until_at_rest
 from tests.support.readers.questions import across, answer, questions
@@ -146,6 +150,78 @@ def test_nobody_else_may_read_a_backup_while_it_is_written(
     assert modes == [0o600]
     assert (saved / "database.dump").stat().st_mode & 0o777 == 0o600
     assert (saved / "database.dump").read_bytes().startswith(b"PGDMP")
+
+
+@pytest.fixture
+def older_postgres(folder: Path) -> Iterator[str]:
+    """A database of Postgres 16, of which the embedded Postgres has the programs, too."""
+    data = folder / "older"
+    data.mkdir(mode=0o711)
+    account = account_for(data / "postgres")
+    os.chown(data, account.uid, account.gid)
+    make = [binaries(16) / "initdb", "--pgdata", data / "postgres", "--username=postgres", "--auth=trust", "--no-sync"]
+    subprocess.run(
+        make, env=environment(), cwd=data, capture_output=True, check=True, umask=0o077, **account.popen_options()
+    )
+    with embedded.start(data) as postgres:
+        yield postgres.dsn
+
+
+def of(database_url: str) -> CollectorSettings:
+    return CollectorSettings(database_url=database_url)
+
+
+def test_a_backup_is_restored_into_an_older_postgres(module_database_url: str, older_postgres: str, folder: Path):
+    backup(of(module_database_url), folder / "backup")
+    restore(of(older_postgres), folder / "backup")
+    assert asyncio.run(schema.current(older_postgres)) == schema.head()
+    backup(of(older_postgres), folder / "again")
+
+
+def test_of_a_backup_that_is_not_whole_nothing_is_restored(
+    module_database_url: str, empty_database_url: str, folder: Path
+):
+    backup(of(module_database_url), folder / "backup")
+    dump = folder / "backup" / "database.dump"
+    whole = dump.read_bytes()
+    for part in (0.1, 0.97):  # in the table of what it has, and in the data
+        dump.write_bytes(whole[: int(len(whole) * part)])
+        with pytest.raises(DatabaseError, match="pg_restore failed .*end of file"):
+            restore(of(empty_database_url), folder / "backup")
+        assert asyncio.run(schema.current(empty_database_url)) is None
+    dump.write_bytes(whole)
+    restore(of(empty_database_url), folder / "backup")
+    assert asyncio.run(schema.current(empty_database_url)) == schema.head()
+
+
+def test_what_the_database_refuses_is_said_whole(module_database_url: str, empty_database_url: str, folder: Path):
+    backup(of(module_database_url), folder / "backup")
+
+    async def take_a_name() -> None:
+        conn = await schema.connect(empty_database_url)
+        await conn.execute("create table conversation (id int)")
+        await conn.close()
+
+    asyncio.run(take_a_name())
+    with pytest.raises(DatabaseError, match='psql failed .*relation "conversation" already exists'):
+        restore(of(empty_database_url), folder / "backup")
+    assert asyncio.run(schema.current(empty_database_url)) is None
+
+
+def test_a_folder_that_cannot_be_made_is_said(folder: Path, module_database_url: str):
+    (folder / "file").touch()
+    with pytest.raises(BadSetting, match="cannot write to .*Not a directory.*another folder"):
+        backup(of(module_database_url), folder / "file" / "backup")
+
+
+def test_over_tls_the_programs_of_this_machine_are_used(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    """Those of the embedded Postgres are built without it."""
+    monkeypatch.setenv("PATH", str(folder))
+    assert tool_of("pg_dump", with_tls=False) == binaries() / "pg_dump"
+    with pytest.raises(CannotStart, match="TLS.*client programs"):
+        tool_of("pg_dump", with_tls=True)
+    (folder / "pg_dump").touch(mode=0o755)
+    assert tool_of("pg_dump", with_tls=True) == folder / "pg_dump"
 
 
 @pytest.mark.slow
