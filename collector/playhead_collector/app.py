@@ -135,14 +135,17 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
         await bring_to_newest_schema(dsn)
         recipients = [destination(destination_settings).recipient for destination_settings in settings.destinations]
         timeouts = timeouts_of(settings)
-        store = await connect(
-            dsn, pool_size=settings.pool_size, timeouts=timeouts, recipients=recipients,
-            objects=object_store_of(settings), operator_key=operator_key,
-        )  # fmt: skip
-        stack.push_async_callback(store.close)
-        await store.projects.check_keys()
-        if settings.search and not await _prepare_search(store, settings.search_language):
-            raise BadSetting("PLAYHEAD_SEARCH_LANGUAGE is no text search configuration of your Postgres: try simple")
+        with schema.refusals_explained(dsn):
+            store = await connect(
+                dsn, pool_size=settings.pool_size, timeouts=timeouts, recipients=recipients,
+                objects=object_store_of(settings), operator_key=operator_key,
+            )  # fmt: skip
+            stack.push_async_callback(store.close)
+            await store.projects.check_keys()
+            if settings.search and not await _prepare_search(store, settings.search_language):
+                raise BadSetting(
+                    "PLAYHEAD_SEARCH_LANGUAGE is no text search configuration of your Postgres: try simple"
+                )
         pools = None
         if settings.analysis_processes:
             pools = analysis_pools(settings, dsn)
@@ -163,7 +166,7 @@ async def _prepare_search(store: PostgresStore, language: str) -> bool:
 async def bring_to_newest_schema(dsn: str) -> None:
     """Migrates the database, unless it has this build's schema.
 
-    Raises DatabaseUnreachable, DatabaseTooOld, MayNotMigrate, SchemaTooNew, SchemaUnreleased.
+    Raises DatabaseUnreachable, DatabaseTooOld, MayNotMigrate, MayNotUseTables, SchemaTooNew, SchemaUnreleased.
     """
     if await schema.current(dsn) != schema.head():
         from playhead_collector.store import migrate  # noqa: PLC0415 - Alembic would make each start 50 % longer

@@ -10,6 +10,7 @@ CollectorError                 everything the collector raises on purpose
 │  ├─ DatabaseUnreachable      it does not answer, or refuses the login
 │  ├─ DatabaseTooOld           its Postgres is older than the oldest supported version
 │  ├─ MayNotMigrate            its role may not create tables
+│  ├─ MayNotUseTables          its role may not read and write the tables
 │  ├─ SchemaTooNew             a newer collector has migrated it
 │  ├─ SchemaTooOld             it needs `playhead migrate`
 │  └─ SchemaUnreleased         a version before the first release has created it
@@ -68,6 +69,10 @@ class DatabaseTooOld(DatabaseError):
 
 class MayNotMigrate(DatabaseError):
     """The role may not change the database's schema."""
+
+
+class MayNotUseTables(DatabaseError):
+    """The role may not do with the tables what a collector does."""
 
 
 class SchemaTooNew(DatabaseError):

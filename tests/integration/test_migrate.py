@@ -10,15 +10,17 @@ import asyncpg
 import pytest
 
 from playhead_collector import cli
-from playhead_collector.app import bring_to_newest_schema
+from playhead_collector.app import bring_to_newest_schema, open_collector
 from playhead_collector.errors import (
     DatabaseTooOld,
     DatabaseUnreachable,
     MayNotMigrate,
+    MayNotUseTables,
     SchemaTooNew,
     SchemaTooOld,
     SchemaUnreleased,
 )
+from playhead_collector.settings import CollectorSettings
 from playhead_collector.store import migrate, schema
 
 
@@ -154,6 +156,34 @@ async def test_a_role_that_may_not_make_tables_is_told_so_in_a_sentence(empty_da
         await connection.close()
     assert "s3cret" not in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+async def test_a_role_that_may_not_use_the_tables_is_told_so_in_a_sentence(database_url: str):
+    """Until it has what docs/deployment.md names."""
+    role = "runner_" + database_url.rpartition("/")[2].partition("?")[0]
+    url = database_url.replace("//postgres@", f"//{role}:s3cret@").replace("//postgres:", f"//{role}:")
+
+    async def start() -> None:
+        async with open_collector(CollectorSettings(database_url=url, analysis_processes=0)):
+            pass
+
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(f"create role {role} login password 's3cret'")
+    try:
+        for table in ("alembic_version", "project"):
+            with pytest.raises(MayNotUseTables, match=f"permission denied for table {table}.*deployment.md") as refused:
+                await start()
+            assert "s3cret" not in str(refused.value)
+            await connection.execute(f"grant select on {table} to {role}")
+        await connection.execute(
+            f"grant select, insert, update, delete on all tables in schema public to {role};"
+            f"grant usage on all sequences in schema public to {role};"
+            f"grant execute on function playhead_enter to {role}"
+        )
+        await start()
+    finally:
+        await connection.execute(f"drop owned by {role}; drop role {role}")
+        await connection.close()
 
 
 def test_the_sql_is_printed_for_those_who_run_it_themselves(capsys: pytest.CaptureFixture[str]):

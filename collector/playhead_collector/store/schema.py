@@ -5,11 +5,20 @@ store.
 start, so `app` imports it only for a database that is not at the newest schema.
 """
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import asyncpg
 
-from playhead_collector.errors import DatabaseTooOld, DatabaseUnreachable, SchemaTooNew, SchemaTooOld, SchemaUnreleased
+from playhead_collector.errors import (
+    DatabaseTooOld,
+    DatabaseUnreachable,
+    MayNotUseTables,
+    SchemaTooNew,
+    SchemaTooOld,
+    SchemaUnreleased,
+)
 from playhead_collector.settings import without_password
 
 OLDEST_POSTGRES = 14
@@ -20,11 +29,12 @@ CONNECT_SECONDS = 10
 async def current(dsn: str) -> str | None:
     """Returns the database's current revision; None when no collector has used the database yet.
 
-    Raises DatabaseUnreachable, DatabaseTooOld.
+    Raises DatabaseUnreachable, DatabaseTooOld, MayNotUseTables.
     """
     connection = await connect(dsn)
     try:
-        return await connection.fetchval("select version_num from alembic_version")
+        with refusals_explained(dsn):
+            return await connection.fetchval("select version_num from alembic_version")
     except asyncpg.UndefinedTableError:
         return None
     finally:
@@ -34,7 +44,7 @@ async def current(dsn: str) -> str | None:
 async def check(dsn: str) -> None:
     """Checks that this build can work with the database in its current state. Changes nothing.
 
-    Raises DatabaseUnreachable, DatabaseTooOld, SchemaTooNew, SchemaTooOld, SchemaUnreleased.
+    Raises DatabaseUnreachable, DatabaseTooOld, MayNotUseTables, SchemaTooNew, SchemaTooOld, SchemaUnreleased.
     """
     revision = await current(dsn)
     refuse_unknown(revision)
@@ -72,6 +82,18 @@ def migrations() -> Path:
     package = Path(__file__).parents[1]
     in_wheel, in_checkout = package / "migrations", package.parents[1] / "migrations"
     return in_wheel if in_wheel.is_dir() else in_checkout
+
+
+@contextmanager
+def refusals_explained(dsn: str) -> Generator[None]:
+    """Raises MayNotUseTables where Postgres refuses the role what a collector has to do."""
+    try:
+        yield
+    except asyncpg.InsufficientPrivilegeError as error:
+        raise MayNotUseTables(
+            f"the role of {without_password(dsn)} may not do what a collector does ({error}): grant it what "
+            "docs/deployment.md names (The database)"
+        ) from None
 
 
 async def connect(dsn: str) -> asyncpg.Connection:
