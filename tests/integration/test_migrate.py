@@ -129,6 +129,34 @@ async def test_a_database_that_does_not_answer_is_named_without_its_password(url
     assert "s3cret" not in str(refused.value)
 
 
+@pytest.mark.parametrize("password", ["QWX/ZVK", "QWX#ZVK", "QWX?ZVK", "QWX:Y/ZVK"])
+async def test_a_password_that_is_not_encoded_is_said_and_not_shown(password: str):
+    with pytest.raises(DatabaseUnreachable, match="in a password, .* are written %2F") as refused:
+        await schema.check(f"postgresql://user:{password}@localhost:1/playhead")
+    assert "QWX" not in str(refused.value)
+    assert "ZVK" not in str(refused.value)
+
+
+async def test_certificates_that_are_missing_are_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(DatabaseUnreachable, match="root certificate file") as refused:
+        await schema.check("postgresql://user@localhost:1/playhead?sslmode=verify-full")
+    assert "\n" not in str(refused.value)
+
+
+async def test_a_database_without_room_for_another_connection_says_what_to_raise(empty_database_url: str):
+    role = "crowded_" + empty_database_url.rpartition("/")[2].partition("?")[0]
+    connection = await asyncpg.connect(empty_database_url)
+    await connection.execute(f"create role {role} login connection limit 0")
+    try:
+        url = empty_database_url.replace("//postgres@", f"//{role}@").replace("//postgres:", f"//{role}:")
+        with pytest.raises(DatabaseUnreachable, match="too many connections .*PLAYHEAD_POOL_SIZE"):
+            await schema.check(url)
+    finally:
+        await connection.execute(f"drop role {role}")
+        await connection.close()
+
+
 async def test_a_database_that_does_not_exist_is_unreachable(postgres_url: str):
     with pytest.raises(DatabaseUnreachable, match="does not exist"):
         await schema.check(postgres_url.replace("/postgres?", "/nowhere?"))

@@ -101,16 +101,28 @@ async def connect(dsn: str) -> asyncpg.Connection:
     safe_dsn = without_password(dsn)
     try:
         connection = await asyncpg.connect(dsn, timeout=CONNECT_SECONDS)
-    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        reason = str(error) or f"no answer in {CONNECT_SECONDS} s"
+    except asyncpg.TooManyConnectionsError as error:
         raise DatabaseUnreachable(
-            f"cannot connect to {safe_dsn} ({reason}): see that Postgres runs there and PLAYHEAD_DATABASE_URL is right"
+            f"{safe_dsn} has no room for another connection ({error}): raise Postgres' max_connections, or lower "
+            "PLAYHEAD_POOL_SIZE of the collectors on it"
+        ) from error
+    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise DatabaseUnreachable(
+            f"cannot connect to {safe_dsn} ({_reason(error)}): see that Postgres runs there and PLAYHEAD_DATABASE_URL "
+            "is right"
         ) from error
     major = connection.get_server_version().major
     if major < OLDEST_POSTGRES:
         await connection.close()
         raise DatabaseTooOld(f"{safe_dsn} is Postgres {major}: use {OLDEST_POSTGRES} or newer")
     return connection
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ValueError) and not isinstance(error, asyncpg.InterfaceError):
+        # It would show a part of the password.
+        return "the URL cannot be read: in a password, / @ : # ? % are written %2F %40 %3A %23 %3F %25"
+    return " ".join(str(error).split()) or f"no answer in {CONNECT_SECONDS} s"
 
 
 def revisions() -> set[str]:
