@@ -20,12 +20,12 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from types import MappingProxyType
 from typing import IO, Any
-from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import asyncpg
 
 from playhead_collector import embedded
-from playhead_collector.embedded.cluster import SOCKET_NAME, binaries, environment
+from playhead_collector.embedded.cluster import SOCKET_NAME, binaries, dsn_of, environment, in_a_line
 from playhead_collector.errors import BadSetting, CannotStart, DatabaseError, EmbeddedPostgresFailed
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store import schema
@@ -37,7 +37,6 @@ _SCRUBBING = MappingProxyType({"wal_recycle": "off", "min_wal_size": "32MB"})
 # A setting that Postgres has from version 17 on, and that pg_restore from that version on sets on older ones, too.
 _NEWER_SETTING = b"SET transaction_timeout = 0;\n"
 _LAST_SETTING_BEFORE_DATA = b"SELECT pg_catalog.set_config('search_path'"
-_MOST_SAID = 500
 
 
 def backup(settings: CollectorSettings, folder: Path) -> Mapping[str, Any]:
@@ -154,7 +153,7 @@ def _running_embedded(cluster: Path) -> str | None:
     socket_dir = lines[4].strip() if len(lines) > 4 else ""
     if not socket_dir or not (Path(socket_dir) / SOCKET_NAME).exists():
         return None
-    return f"postgresql://postgres@/postgres?host={quote(socket_dir)}"
+    return dsn_of(socket_dir)
 
 
 @contextmanager
@@ -252,8 +251,7 @@ def _connecting(name: str, database: _Database) -> list[str]:
 
 
 def _failed(name: str, said: bytes) -> DatabaseError:
-    lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
-    reason = "; ".join(lines)[:_MOST_SAID] or "no reason given"
+    reason = in_a_line(said.decode(errors="replace"))
     return DatabaseError(f"{name} failed ({reason}): mend that, and try again with an empty place")
 
 

@@ -112,6 +112,13 @@ async def test_options_win_over_our_tuning(data_dir: Path):
         assert await ask(server.dsn, "show work_mem") == "5MB"
 
 
+async def test_variables_of_another_postgres_do_not_redirect_it(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
+    for name, value in {"PGPORT": "1", "PGHOST": "nowhere", "PGUSER": "me", "PGSSLMODE": "verify-full"}.items():
+        monkeypatch.setenv(name, value)
+    with embedded.start(data_dir) as server:
+        assert await ask(server.dsn, "select current_user") == "postgres"
+
+
 def test_a_second_one_on_the_same_folder_is_told_who_is_there(data_dir: Path):
     with embedded.start(data_dir), pytest.raises(AlreadyRunning, match=rf"process {os.getpid()}\).*PLAYHEAD_DATA_DIR"):
         embedded.start(data_dir)
@@ -193,6 +200,19 @@ def test_a_half_made_cluster_is_made_again(new_data_dir: Path):
     (new_data_dir / "postgres.new" / "base").mkdir(parents=True)
     embedded.start(new_data_dir).stop()
     assert not (new_data_dir / "postgres.new").exists()
+
+
+def test_why_a_cluster_cannot_be_made_is_said(new_data_dir: Path, monkeypatch: pytest.MonkeyPatch):
+    """In whichever line of initdb it stands."""
+    programs = new_data_dir.parent / "programs"
+    programs.mkdir()
+    said = "echo 'FATAL:  No space left on device' >&2; echo 'initdb: removing contents' >&2; exit 1"
+    (programs / "initdb").write_text(f"#!/bin/sh\n{said}\n")
+    (programs / "initdb").chmod(0o755)
+    (programs / "postgres").touch(0o755)
+    monkeypatch.setattr(on_disk, "binaries", lambda major=None: programs)
+    with pytest.raises(EmbeddedPostgresFailed, match="No space left on device.*PLAYHEAD_DATABASE_URL"):
+        embedded.start(new_data_dir)
 
 
 def test_a_folder_that_cannot_be_is_named(new_data_dir: Path):

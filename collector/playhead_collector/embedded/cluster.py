@@ -15,6 +15,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from playhead_collector.errors import EmbeddedPostgresFailed
 
@@ -30,6 +31,7 @@ SOCKET_DIR_PREFIX = "playhead-"
 _PLAIN_PATH = re.compile(r"[\w /.+-]{1,4096}+")
 # Size of the kernel's `sun_path`, without the closing zero: 108 bytes on Linux, 104 on macOS.
 SOCKET_PATH_BYTES = 103 if sys.platform == "darwin" else 107
+_MOST_SAID = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,18 @@ def environment() -> dict[str, str]:
     return {"LC_ALL": "C"} | {name: os.environ[name] for name in variables if name in os.environ}
 
 
+def in_a_line(said: str) -> str:
+    """Returns what a program of Postgres wrote to stderr in one line. The reason may stand in any of its lines."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return "; ".join(lines)[:_MOST_SAID] or "no reason given"
+
+
+def dsn_of(socket_dir: str) -> str:
+    """Returns the URL of the embedded Postgres with its socket in that folder. What is left out of a URL is taken from
+    the environment, where PGPORT and PGSSLMODE may be those of another Postgres."""
+    return f"postgresql://postgres@/postgres?port=5432&sslmode=disable&host={quote(socket_dir)}"
+
+
 def create(cluster: Path, account: OsAccount) -> None:
     """Creates the cluster under a temporary name and renames it, so that a crash leaves no partial cluster. Raises
     EmbeddedPostgresFailed."""
@@ -146,8 +160,9 @@ def create(cluster: Path, account: OsAccount) -> None:
         **account.popen_options(),
     )
     if made.returncode != 0:
-        reason = (made.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise EmbeddedPostgresFailed(f"cannot create a database in {cluster} ({reason}): set PLAYHEAD_DATABASE_URL")
+        raise EmbeddedPostgresFailed(
+            f"cannot create a database in {cluster} ({in_a_line(made.stderr)}): mend that, or set PLAYHEAD_DATABASE_URL"
+        )
     unfinished.rename(cluster)
 
 

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Final, Protocol, Self
-from urllib.parse import quote
 
 import psutil
 
@@ -162,7 +161,7 @@ def _start_locked(data_dir: Path, lock: int, options: Mapping[str, str]) -> Embe
         on_disk.remove_socket_dir(socket_dir)
         raise
     running = _Running(process, cluster, socket_dir, account, options, lock)
-    return EmbeddedPostgres(f"postgresql://postgres@/postgres?host={quote(str(socket_dir))}", running)
+    return EmbeddedPostgres(on_disk.dsn_of(str(socket_dir)), running)
 
 
 def _relaunch(running: _Running) -> None:
