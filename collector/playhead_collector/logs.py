@@ -4,6 +4,7 @@
 disk.
 """
 
+import asyncio
 import logging
 import sys
 import time
@@ -39,6 +40,14 @@ def configure_logging(log_format: str, log_level: str) -> None:
     # each request, and the path of a webhook may be a key.
     for chatty in ("alembic", "uvicorn", "httpx"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.root.level))
+    # A traceback for each try while Postgres is gone, which the collector logs itself.
+    logging.getLogger("asyncpg.pool").setLevel(max(logging.ERROR, logging.root.level))
+    logging.getLogger("uvicorn.error").addFilter(_is_no_cancelled_request)
+
+
+def _is_no_cancelled_request(record: logging.LogRecord) -> bool:
+    """Requests that do not end are cancelled at the stop. uvicorn says how many, and then logs a traceback for each."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 # Often enough to notice the problem while it lasts, and at most 8,640 lines a day.
