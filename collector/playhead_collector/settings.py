@@ -78,6 +78,13 @@ def _object_store(text: str) -> str:
     return text
 
 
+def _file(text: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:  # no such home
+        raise ValueError from None
+
+
 def _object_bytes(text: str) -> int:
     size = int(s.BYTES.read(text))
     if size < 64 * KIB:
@@ -99,7 +106,7 @@ ITEMS = s.ValueKind("a whole number from 1000 to 1000000000", s.int_between(1000
 INLINE = s.ValueKind("a whole number from 64 to 4096", s.int_between(64, 4096))
 ON_OFF = s.ValueKind("on or off", lambda text: s.one_of("on", "off", "true", "false").read(text) in ("on", "true"))
 LANGUAGE = s.ValueKind("the name of a text search configuration, e.g. simple or english", _language)
-FILE = s.ValueKind("the path of a file", lambda text: Path(text).expanduser())
+FILE = s.ValueKind("the path of a file", _file)
 TAG = s.ValueKind("the name of a tag: a letter, then letters, digits, dots, dashes", _tag)
 OBJECT_STORE_URL = s.ValueKind("s3://bucket/prefix, gs://..., az://account/container or file:///folder", _object_store)
 # The least size by which the database finds contents that may move.
@@ -113,16 +120,16 @@ def default_data_dir(
 ) -> Path:
     """Returns the folder for user data on this platform. By default, `as_root` is whether this process runs as root."""
     if platform == "win32":
-        return Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "playhead"
+        return Path(environ.get("LOCALAPPDATA") or s.home_folder() / "AppData" / "Local") / "playhead"
     if as_root is None:
         as_root = os.geteuid() == 0
     if as_root:  # Postgres runs as another user then, who may not read root's home
         return Path("/var/lib/playhead")
     if platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "playhead"
+        return s.home_folder() / "Library" / "Application Support" / "playhead"
     # XDG says to ignore a relative path in this variable.
     named = Path(environ.get("XDG_DATA_HOME", ""))
-    return (named if named.is_absolute() else Path.home() / ".local" / "share") / "playhead"
+    return (named if named.is_absolute() else s.home_folder() / ".local" / "share") / "playhead"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

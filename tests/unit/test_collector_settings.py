@@ -141,3 +141,20 @@ def test_a_url_that_cannot_be_used_is_refused_without_its_password(url: str):
 def test_data_goes_where_the_platform_keeps_it(platform: str, environ: dict[str, str], folder: Path):
     assert settings.default_data_dir(platform, environ, as_root=False) == folder
     assert settings.default_data_dir("linux", {}, as_root=True) == Path("/var/lib/playhead")
+
+
+def test_a_user_without_a_home_has_data_below_the_root(monkeypatch: pytest.MonkeyPatch):
+    """A container runs as any number, of which the system knows no account."""
+    pwd = pytest.importorskip("pwd")
+
+    def unknown(number: int) -> object:
+        raise KeyError(number)
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    assert settings.default_data_dir("linux", {}, as_root=False) == Path("/.local/share/playhead")
+
+
+def test_a_file_in_a_home_that_is_not_there_is_refused():
+    with pytest.raises(BadSetting, match="PLAYHEAD_PRICES cannot be .*the path of a file"):
+        settings.load({"PLAYHEAD_PRICES": "~nobody-has-this-name/prices.json"})

@@ -327,6 +327,19 @@ def test_the_journal_stands_where_the_platform_keeps_such_things(
     assert default_journal_dir(platform, environ) == expected
 
 
+def test_a_user_without_a_home_records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """A container runs as any number, of which the system knows no account."""
+    pwd = pytest.importorskip("pwd")
+
+    def unknown(number: int) -> object:
+        raise KeyError(number)
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    assert default_journal_dir("linux", {}) == Path("/.local/state/playhead/journal")
+    assert load({"PLAYHEAD_JOURNAL_DIR": str(tmp_path)}).journal_dir == tmp_path
+
+
 def test_configure_answers_with_the_settings_in_force(tmp_path: Path):
     try:
         settings = playhead.configure(journal_dir=tmp_path, durability="off")

@@ -138,11 +138,11 @@ HEADERS = s.ValueKind("name=value pairs with commas between them", _read_headers
 def default_journal_dir(platform: str = sys.platform, environ: Mapping[str, str] = os.environ) -> Path:
     """Returns the journal's default folder: where programs of this platform keep state that survives a restart."""
     if platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "playhead" / "journal"
+        return s.home_folder() / "Library" / "Application Support" / "playhead" / "journal"
     if platform == "win32":
-        return Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "playhead" / "journal"
+        return Path(environ.get("LOCALAPPDATA") or s.home_folder() / "AppData" / "Local") / "playhead" / "journal"
     named = Path(environ.get("XDG_STATE_HOME", ""))  # XDG: a relative path in this variable is to be ignored
-    return (named if named.is_absolute() else Path.home() / ".local" / "state") / "playhead" / "journal"
+    return (named if named.is_absolute() else s.home_folder() / ".local" / "state") / "playhead" / "journal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

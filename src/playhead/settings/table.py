@@ -232,6 +232,15 @@ def _http_url(text: str) -> str:
     return text.rstrip("/")
 
 
+def home_folder() -> Path:
+    """Returns the user's home. Of a user without one, as in a container that runs as any number, it is `/`, as Docker
+    says, too: who may not write there is told which setting to use."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/")
+
+
 def _folder(text: str) -> Path:
     try:
         # Absolute, for the program may change its working directory while we use the folder.
