@@ -39,14 +39,15 @@ def test_rules_and_dashboards_ask_for_metrics_that_exist():
     assert named - exposed() == set()
 
 
-def test_every_rule_is_tested():
+def test_every_rule_is_seen_to_fire():
     rules = [rule["alert"] for group in loaded("prometheus/playhead.rules.yml")["groups"] for rule in group["rules"]]
-    tested = {
+    fires = {
         case["alertname"]
         for test in loaded("prometheus/playhead.rules.test.yml")["tests"]
         for case in test["alert_rule_test"]
+        if case.get("exp_alerts")
     }
-    assert set(rules) - tested == {"PlayheadStorageGrowsFast"}  # needs days of samples
+    assert fires == set(rules)
 
 
 def test_the_image_runs_as_nobody_in_particular_and_says_whether_it_is_ready():
