@@ -121,7 +121,7 @@ async def _begin_epochs(dsn: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Database:
+class _DatabasePlace:
     """Where a database is. `environ`: variables that Postgres' programs need to reach it as the collector does."""
 
     dsn: str
@@ -129,19 +129,19 @@ class _Database:
 
 
 @contextmanager
-def _database(settings: CollectorSettings) -> Generator[_Database]:
+def _database(settings: CollectorSettings) -> Generator[_DatabasePlace]:
     """Yields the configured database. An embedded Postgres that no collector runs is started meanwhile."""
     if settings.database_url is not None:
         password = urlsplit(settings.database_url).password
         environ = {name: value for name, value in os.environ.items() if name.startswith("PG") or name == "HOME"}
-        yield _Database(settings.database_url, environ | ({"PGPASSWORD": unquote(password)} if password else {}))
+        yield _DatabasePlace(settings.database_url, environ | ({"PGPASSWORD": unquote(password)} if password else {}))
         return
     running = _running_embedded(settings.data_dir.expanduser().resolve() / "postgres")
     if running is not None:
-        yield _Database(running)
+        yield _DatabasePlace(running)
         return
     with embedded.start(settings.data_dir) as postgres:
-        yield _Database(postgres.dsn)
+        yield _DatabasePlace(postgres.dsn)
 
 
 def _running_embedded(cluster: Path) -> str | None:
@@ -168,7 +168,7 @@ def _writing_to(folder: Path) -> Generator[None]:
 # --- Postgres' own programs ------------------------------------------------------------------------------------------
 
 
-def _dump(database: _Database, file: Path) -> None:
+def _dump(database: _DatabasePlace, file: Path) -> None:
     """Writes the database into a file. Raises DatabaseError, CannotStart."""
     command = [*_connecting("pg_dump", database), "--format=custom", "--no-owner", f"--file={file}"]
     done = subprocess.run(  # noqa: S603 - our own arguments
@@ -178,7 +178,7 @@ def _dump(database: _Database, file: Path) -> None:
         raise _failed("pg_dump", done.stderr)
 
 
-def _load(dump: Path, database: _Database) -> None:
+def _load(dump: Path, database: _DatabasePlace) -> None:
     """Executes what a dump has, in one transaction: all of it or nothing. Raises DatabaseError, CannotStart.
 
     pg_restore only reads the dump: if it were connected, it would fail with a Postgres before 17, to which it sends a
@@ -241,7 +241,7 @@ async def _is_encrypted(dsn: str) -> bool:
         await conn.close()
 
 
-def _connecting(name: str, database: _Database) -> list[str]:
+def _connecting(name: str, database: _DatabasePlace) -> list[str]:
     """The program's command, with the database. The password is in its environment: others can read its arguments."""
     url = urlsplit(database.dsn)
     host = url.netloc.rpartition("@")[2]
