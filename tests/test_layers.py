@@ -138,8 +138,7 @@ HANDLERS_THAT_STAY = {
     "src/playhead/refs/threads.py": ["_equal"],
     # The exception goes into a generator, which sees it.
     "src/playhead/calls/functions.py": ["iterate", "iterate_async"],
-    "src/playhead/calls/steps.py": ["run_steps", "run_steps_async"],
-    "src/playhead/context/summaries.py": ["answered", "answered_async"],
+    "src/playhead/calls/steps.py": ["finished", "finished_async"],
     # The model stands below the guard. Nothing is logged there: what cannot be read is described in the record.
     "src/playhead/model/objects/error_texts.py": ["error_text"],
     "src/playhead/model/objects/plain_forms.py": ["safe_repr"],

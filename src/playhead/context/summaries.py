@@ -7,6 +7,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from playhead.calls.steps import finished, finished_async
 from playhead.context.entries import Entry
 from playhead.context.plan import Summariser
 from playhead.errors import PlayheadError
@@ -48,32 +49,12 @@ Asking = Generator[SummaryQuestion, ModelResponse, T]
 
 def answered(work: Asking[T]) -> T:
     """Returns the result of the work. Asks the models that it needs, and blocks until they have answered."""
-    try:
-        question = next(work)
-        while True:
-            try:
-                response = complete(question.model, question.request)
-            except BaseException as error:  # noqa: BLE001 - raised where the question was asked
-                question = work.throw(error)
-            else:
-                question = work.send(response)
-    except StopIteration as ended:
-        return ended.value
+    return finished(work, lambda question: complete(question.model, question.request))
 
 
 async def answered_async(work: Asking[T]) -> T:
     """The same, without blocking the event loop."""
-    try:
-        question = next(work)
-        while True:
-            try:
-                response = await complete_async(question.model, question.request)
-            except BaseException as error:  # noqa: BLE001 - as in `answered`; a cancelled task, too
-                question = work.throw(error)
-            else:
-                question = work.send(response)
-    except StopIteration as ended:
-        return ended.value
+    return await finished_async(work, lambda question: complete_async(question.model, question.request))
 
 
 def model_of(summariser: Summariser, default: Model | str | None) -> Model:

@@ -5,6 +5,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
 from playhead_collector.analysis.provenance import rules
 from playhead_collector.analysis.provenance.derived_values import Derivation
@@ -12,6 +13,9 @@ from playhead_collector.analysis.texts.passages import RESULT, USER, ContextInde
 from playhead_collector.analysis.texts.spoken_dates import LOCALES
 from playhead_collector.analysis.texts.words import listed, name_words, words_in
 from playhead_collector.analysis.transcript.arguments import TracedCall
+
+if TYPE_CHECKING:
+    from babel import Locale
 
 _OF_LANGUAGES = frozenset(listed("language lang locale translation"))
 _OF_COUNTRIES = frozenset(listed("country nation nationality region locale market territory iso"))
@@ -92,23 +96,24 @@ def _names_of_currency(code: str) -> Iterator[str]:
 
 
 @cache
-def _languages() -> list[Mapping[str, str]]:
-    from babel import Locale  # noqa: PLC0415 - loads a locale's data for each language: only where it is needed
+def _locale(name: str) -> "Locale":
+    from babel import Locale  # noqa: PLC0415 - takes 0.1 s: only where codes are looked for
 
-    return [Locale.parse(locale).languages for locale in LOCALES]
+    return Locale.parse(name)
+
+
+@cache
+def _languages() -> list[Mapping[str, str]]:
+    return [_locale(name).languages for name in LOCALES]
 
 
 @cache
 def _territories() -> list[Mapping[str, str]]:
-    from babel import Locale  # noqa: PLC0415
-
-    return [Locale.parse(locale).territories for locale in LOCALES]
+    return [_locale(name).territories for name in LOCALES]
 
 
 @cache
 def _currencies() -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Signs and names of currencies, by code."""
-    from babel import Locale  # noqa: PLC0415
-
-    english = Locale.parse("en")
+    english = _locale("en")
     return english.currency_symbols, english.currencies
