@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from playhead.context.applying import applied, summary_entry
-from playhead.context.entries import Entry, Fate
+from playhead.context.entries import FATES, Entry
 from playhead.context.limits import window_of
 from playhead.context.meter import TokenMeter
 from playhead.context.plan import Plan, Strategy, Summariser, TokenBudget, legal
@@ -207,7 +207,7 @@ def _unchanged(work: CompressionWork, reason: str | None) -> _Result:
 
 
 def _report(work: CompressionWork, result: _Result, fallback: str | None) -> CompressionReport:
-    counts = {fate: result.plan.fates.count(fate) for fate in _FATES}
+    counts = {fate: result.plan.fates.count(fate) for fate in FATES}
     strategy = work.compression.fallback if fallback is not None else work.compression.strategy
     after = work.tokens_of(result.entries)
     name = "policy" if work.plan is not None and fallback is None else name_of(strategy or work.compression.strategy)
@@ -228,9 +228,6 @@ def _report(work: CompressionWork, result: _Result, fallback: str | None) -> Com
         reason=_reason(work, result, after) if result.plan.changes else _unchanged_since(work, result, name, fallback),
         summary=result.summary.text if result.summary is not None else None,
     )
-
-
-_FATES: tuple[Fate, ...] = ("keep", "summarise", "mask", "drop")
 
 
 def _reason(work: CompressionWork, result: _Result, after: int) -> str | None:

@@ -584,13 +584,21 @@ class Context:
         return [new[0], *stay, *new[1:]] if is_instructed else [*stay, *new]
 
 
+# Types of the parts that providers take in a tool's result (Chat Completions, Anthropic, Responses). A list of objects
+# with another `type`, such as the files of a folder, is a value.
+_RESULT_PARTS = frozenset(
+    {
+        "text", "image_url", "image", "document", "search_result", "tool_reference", "input_text", "input_image",
+        "input_file",
+    }
+)  # fmt: skip
 _UNDER_WAY = "another compression of this context is under way"
 
 
 def _result_of(value: object) -> str | list[JsonValue]:
     """Returns a tool's result as a message has it: texts and lists of parts as they are, anything else as JSON."""
     parts = list_of(value)
-    if isinstance(value, str) or (parts and all(isinstance(text_at(part, "type", None), str) for part in parts)):
+    if isinstance(value, str) or (parts and all(text_at(part, "type", None) in _RESULT_PARTS for part in parts)):
         return cast("str | list[JsonValue]", value)
     try:
         return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()

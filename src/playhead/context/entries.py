@@ -4,7 +4,7 @@ that stay or go together. Pure.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from playhead.dialect.anthropic import PLACE
 from playhead.model.json_value import Json, JsonMapping
@@ -13,6 +13,7 @@ from playhead.model.token_estimates import estimate_message
 
 Fate = Literal["keep", "summarise", "mask", "drop"]
 """What a plan does to an entry. `mask`: a tool's result is replaced by a line that says so."""
+FATES: tuple[Fate, ...] = get_args(Fate)
 EntryKind = Literal["message", "summary", "masked"]
 
 SYSTEM, USER, ASSISTANT, TOOL = "system", "user", "assistant", "tool"

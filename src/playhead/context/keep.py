@@ -33,7 +33,7 @@ class Keep:
 def check_keep(kind: str, given: object) -> None:
     """Raises TypeError unless this is a `Keep`."""
     if not isinstance(given, Keep):
-        raise TypeError(f"{kind}(keep={given!r}): Keep(share=0.3), Keep(messages=20) or Keep(tokens=8_000)")
+        raise TypeError(f"{kind}(keep={given!r}): expected Keep(share=0.3), Keep(messages=20) or Keep(tokens=8_000)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, get_args
+from typing import Protocol
 
-from playhead.context.entries import ASSISTANT, USER, Entry, Fate, groups_of
+from playhead.context.entries import ASSISTANT, FATES, USER, Entry, Fate, groups_of
 from playhead.context.keep import Keep, tail_of
 from playhead.models.model import Model
 
@@ -114,9 +114,6 @@ class CompressionPolicy(Protocol):
         ...
 
 
-_FATES: tuple[Fate, ...] = get_args(Fate)
-
-
 def legal(plan: Plan, entries: Sequence[Entry], protected: frozenset[int], *, has_summary_message: bool = True) -> Plan:
     """Returns the plan with fates that leave a valid conversation: groups are kept or removed whole, protected entries
     are kept, only results of tools are masked, and the kept messages begin with one of the user, or a summary. What the
@@ -126,8 +123,8 @@ def legal(plan: Plan, entries: Sequence[Entry], protected: frozenset[int], *, ha
     that has not one fate for each entry, or a fate that is none."""
     if len(plan.fates) != len(entries):
         raise ValueError(f"the plan has {len(plan.fates)} fates for {len(entries)} entries: it needs one for each")
-    if unknown := sorted({str(fate) for fate in plan.fates if fate not in _FATES}):
-        raise ValueError(f"the plan has the fate {unknown[0]!r}: expected one of {', '.join(_FATES)}")
+    if unknown := sorted({str(fate) for fate in plan.fates if fate not in FATES}):
+        raise ValueError(f"the plan has the fate {unknown[0]!r}: expected one of {', '.join(FATES)}")
     fates = list(plan.fates)
     groups = groups_of(entries)
     if groups and entries[-1].role != ASSISTANT:

@@ -79,11 +79,10 @@ class Compression:
 
     def __post_init__(self) -> None:
         self._check_types()
-        if self.limit is not None and self.limit < 1:
-            raise ValueError(f"Compression(limit={self.limit}): a limit has at least one token")
+        if self.limit is not None and not 1 <= self.limit < inf:
+            raise ValueError(f"Compression(limit={self.limit}): expected a finite number of tokens, at least one")
         for threshold in self.thresholds:
-            parts = threshold.thresholds if isinstance(threshold, AllOf) else (threshold,)
-            if any(isinstance(part, int | float) and not 0 < part < inf for part in parts):
+            if any(isinstance(part, int | float) and not 0 < part < inf for part in _parts(threshold)):
                 raise ValueError(f"Compression(threshold={threshold}): a share of the limit, or a number of tokens")
         for name, value, words in (("cut_at", self.cut_at, _CUTS), ("summary_in", self.summary_in, _PLACES)):
             if value not in words:
@@ -92,10 +91,12 @@ class Compression:
     def _check_types(self) -> None:
         """Raises TypeError for what would fail in the middle of the program, or do nothing."""
         if not _is(self.limit, Real | None):
-            raise TypeError(f"Compression(limit={self.limit!r}): a number of tokens, or None")
-        if _is(self.threshold, str) or not all(_is(each, _THRESHOLDS) for each in self.thresholds):
+            raise TypeError(f"Compression(limit={self.limit!r}): expected a number of tokens, or None")
+        parts = [part for threshold in self.thresholds for part in _parts(threshold)]
+        if _is(self.threshold, str) or not all(_is(part, _SIZES) for part in parts):
             raise TypeError(
-                f"Compression(threshold={self.threshold!r}): a number, Turns, Messages, AllOf, or a list of these"
+                f"Compression(threshold={self.threshold!r}): "
+                "expected a number, Turns, Messages, AllOf, or a list of these"
             )
         check_keep("Compression", self.keep)
         check_strategy("Compression(strategy=...)", self.strategy)
@@ -104,7 +105,7 @@ class Compression:
         for name in ("preserve", "count", "before", "after"):
             value: object = getattr(self, name)
             if value is not None and not callable(value):
-                raise TypeError(f"Compression({name}={value!r}): a function, or None")
+                raise TypeError(f"Compression({name}={value!r}): expected a function, or None")
 
     @property
     def thresholds(self) -> Sequence[Threshold]:
@@ -174,9 +175,13 @@ def _is(value: object, kinds: type | UnionType) -> bool:
     return isinstance(value, kinds)
 
 
-_THRESHOLDS = Real | Turns | Messages | AllOf
+_SIZES = Real | Turns | Messages
 _CUTS = ("round", "user")
 _PLACES = ("message", "system")
+
+
+def _parts(threshold: Threshold) -> Sequence[float | Turns | Messages]:
+    return threshold.thresholds if isinstance(threshold, AllOf) else (threshold,)
 
 
 def check_compression(given: object) -> None:
@@ -184,7 +189,7 @@ def check_compression(given: object) -> None:
     if given is None or isinstance(given, Compression | BuiltIn) or has_plan(given, arguments=3):
         return
     raise TypeError(
-        f"compression={given!r}: a Compression, a strategy such as SlidingWindow(50), or an object with "
+        f"compression={given!r}: expected a Compression, a strategy such as SlidingWindow(50), or an object with "
         "plan(entries, tokens, limit); a strategy of your own goes into Compression(strategy=...)"
     )
 

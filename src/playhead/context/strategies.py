@@ -183,7 +183,7 @@ BuiltIn = _Single | Chain
 def check_strategy(where: str, given: object) -> None:
     """Raises TypeError unless this is a `Strategy`."""
     if not isinstance(given, BuiltIn) and not has_plan(given, arguments=2):
-        raise TypeError(f"{where}: {given!r} is no strategy: an object with plan(entries, budget), not its class")
+        raise TypeError(f"{where}: expected an object with plan(entries, budget), and not its class; got {given!r}")
 
 
 def has_plan(given: object, *, arguments: int) -> bool:
@@ -203,7 +203,7 @@ def has_plan(given: object, *, arguments: int) -> bool:
 def _check_number(strategy: object, name: str, *, least: int = 0) -> None:
     value: object = getattr(strategy, name)
     if not isinstance(value, int) or value < least:
-        raise ValueError(f"{type(strategy).__name__}({name}={value!r}): a whole number, at least {least}")
+        raise ValueError(f"{type(strategy).__name__}({name}={value!r}): expected a whole number, at least {least}")
 
 
 def _check_summariser(strategy: "LlmSummary | Hybrid") -> None:
@@ -216,12 +216,12 @@ def _check_summariser(strategy: "LlmSummary | Hybrid") -> None:
 def check_model(kind: str, model: object) -> None:
     """Raises TypeError unless this is a model, its name, or None."""
     if not (model is None or isinstance(model, str) or callable(getattr(model, "complete", None))):
-        raise TypeError(f"{kind}(model={model!r}): a name, or a model of playhead.models such as OpenAIModel(...)")
+        raise TypeError(f"{kind}(model={model!r}): expected a name, or a model of playhead.models: OpenAIModel(...)")
 
 
 def _check_prompt(kind: str, prompt: object) -> None:
     if not isinstance(prompt, str):
-        raise TypeError(f"{kind}(prompt={prompt!r}): a text")
+        raise TypeError(f"{kind}(prompt={prompt!r}): expected a text")
 
 
 def is_due(strategy: Strategy, entries: Sequence[Entry]) -> bool:

@@ -10,8 +10,8 @@ from playhead.dialect import anthropic, google_genai, openai_chat
 from playhead.lift.provider_messages import (
     EVENT_CONTENT,
     bedrock_to_chat,
-    blocks_in,
     canonical_messages,
+    list_in,
     to_answer,
     to_message,
     to_messages,
@@ -46,7 +46,7 @@ class AnswerBody:
 
 _SYSTEM: Final = ("system", "instructions", "system_prompt")
 _TOOLS: Final = ("tools", "functions")
-# Fields of an event with an answer in a text: all that Strands' has, so that no other object is taken for one.
+# The fields of Strands' event with an answer as text. An object with any other field is no such event.
 _CHOICE_KEYS: Final = frozenset({"message", "finish_reason", "index", "tool.result"})
 
 
@@ -125,9 +125,12 @@ def _of_event(value: Json) -> AnswerBody | None:
         return _choice(value)
     if not value.keys() <= _CHOICE_KEYS:
         return None
-    blocks = bedrock_to_chat("assistant", blocks_in(message))
-    chats = [{"role": "assistant", "content": message}] if blocks is None else blocks
     reason = value.get("finish_reason")
+    chats = bedrock_to_chat("assistant", list_in(message))
+    if chats is None:
+        if reason is None:  # such as `{"message": "Rate limit reached"}`, an error
+            return None
+        chats = [{"role": "assistant", "content": message}]
     return AnswerBody([*map(openai_chat.to_message, chats)], [], [reason] if isinstance(reason, str) else [])
 
 

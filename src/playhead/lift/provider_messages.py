@@ -204,7 +204,7 @@ def plain_chat(native: Json) -> Json:
     is_langchain = _ADDITIONAL in native
     if is_langchain:
         native = _with_promoted(native)
-    calls, content = _listed_calls(native.get("tool_calls")), native.get("content")
+    calls, content = list_in(native.get("tool_calls")), native.get("content")
     if isinstance(calls, list) and calls:
         if not all(map(_is_plain_call, calls)):
             is_langchain = is_langchain or not _CALLS_OF_FRAMEWORKS.isdisjoint(object_of(calls[0]))
@@ -253,15 +253,15 @@ def _without_wrappers(fields: JsonMapping) -> Json:
     return plain
 
 
-def _listed_calls(calls: JsonValue) -> JsonValue:
-    """Returns tool calls that are JSON text (the AI SDK's, as Langfuse's server keeps them) as a list; any other value
-    unchanged."""
-    if not isinstance(calls, str) or not calls.startswith("["):
-        return calls
+def list_in(value: JsonValue) -> JsonValue:
+    """Returns the list of objects that a JSON text holds, as Langfuse's server keeps the AI SDK's tool calls and
+    Strands' blocks; any other value unchanged."""
+    if not isinstance(value, str) or not value.startswith("[{"):
+        return value
     try:
-        return parse_bounded(calls)
+        return parse_bounded(value)
     except ValueError:
-        return calls
+        return value
 
 
 def _chat_call(call: JsonValue) -> JsonValue:
@@ -381,21 +381,11 @@ def _bedrock_chats(natives: list[Json]) -> list[Json] | None:
     chats: list[Json] = []
     for native in natives:
         role, blocks = native.get("role"), native.get("content")
-        chat = bedrock_to_chat(role, blocks_in(blocks)) if isinstance(role, str) else None
+        chat = bedrock_to_chat(role, list_in(blocks)) if isinstance(role, str) else None
         if chat is None:
             return None
         chats += chat
     return chats
-
-
-def blocks_in(content: JsonValue) -> JsonValue:
-    """Returns the list that a JSON text holds; any other value unchanged."""
-    if not isinstance(content, str) or not content.startswith("[{"):
-        return content
-    try:
-        return parse_bounded(content)
-    except ValueError:
-        return content
 
 
 def _bedrock_content(block: Json) -> Json:

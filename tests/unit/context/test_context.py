@@ -588,6 +588,7 @@ async def test_a_second_compression_is_not_made_in_the_event_loop():
         ({1: {3}}, '{"1":"{3}"}'),
         (2**70, str(2**70)),
         ([{"type": "text", "text": "found"}], [{"type": "text", "text": "found"}]),
+        ([{"type": "file", "name": "a"}], '[{"type":"file","name":"a"}]'),
     ],
 )
 def test_a_result_that_is_no_text_is_added_as_json_and_parts_as_they_are(result: Any, expected: Any):

@@ -1,6 +1,7 @@
 """When a compression is due: numbers of tokens, of turns, of messages, several of them at once, or any of them."""
 
-from typing import Any
+from math import inf, nan
+from typing import Any, cast
 
 import pytest
 
@@ -47,6 +48,12 @@ def test_tokens_that_need_messages_beside_them_make_nothing_due():
 def test_thresholds_are_recorded_in_words():
     policy = Compression(threshold=[0.7, AllOf(300, Messages(4)), Turns(15)])
     assert policy.describe()["threshold"] == [0.7, "AllOf(300, Messages(most=4))", "Turns(most=15, share=1.0)"]
+
+
+@pytest.mark.parametrize("wrong", [{"threshold": AllOf(0.5, cast(Any, "x"))}, {"limit": nan}, {"limit": inf}])
+def test_what_would_fail_in_the_middle_of_the_program_is_refused(wrong: dict[str, Any]):
+    with pytest.raises((TypeError, ValueError), match="expected a"):
+        Compression(**wrong)
 
 
 @pytest.mark.parametrize("wrong", [lambda: Messages(0), AllOf, lambda: Compression(threshold=AllOf(0, Messages(1)))])

@@ -64,8 +64,9 @@ def test_an_answer_is_a_message_with_its_parts(output: Any, said: list[Any]):
     assert parts(a_generation(input=[ASKED], output=output), names.OUTPUT_MESSAGES_REF) == [("assistant", said)]
 
 
-def test_an_object_with_a_message_is_no_answer_of_strands():
-    odd = json.dumps({"message": "It rains.", "city": "Oslo"})
+@pytest.mark.parametrize("value", [{"message": "It rains.", "city": "Oslo"}, {"message": "Rate limit reached"}])
+def test_an_object_with_a_message_is_no_answer_of_strands(value: dict[str, str]):
+    odd = json.dumps(value)
     assert parts(a_generation(input=[ASKED], output=odd), names.OUTPUT_MESSAGES_REF) == [
         ("assistant", [{"type": "text", "content": odd}])
     ]

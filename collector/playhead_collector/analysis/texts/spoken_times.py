@@ -17,7 +17,8 @@ _HALF_OF_DAY = r"(?P<%s>[ap])\.?m\b"
 _FIGURES = re.compile(
     rf"(?<![\w.:/-])(?P<hour>2[0-3]|[01]?\d)(?!\d)"
     rf"(?:{_S}[:.hH]{_S}(?P<minute>[0-5]\d)(?!\d|[.:/-]\d{{3}}))?(?::[0-5]\d)?"
-    rf"{_S}(?:{_HALF_OF_DAY % 'half'}|(?P<unit>h\b|uhr\b|heures?\b|horas?\b|ore\b|uur\b|o['\u2019]clock\b|点|時|시))?",
+    rf"{_S}(?:{_HALF_OF_DAY % 'half'}|(?P<unit>h\b|uhr\b|heures?\b|horas?\b|ore\b|uur\b|o['\u2019]clock\b"
+    r"|(?:点|時|시)(?![间間간])))?",
     re.IGNORECASE,
 )
 _HOURS = (
@@ -73,7 +74,8 @@ _CJK_HALVES = {
 }  # fmt: skip
 _CJK = re.compile(
     rf"(?P<half>{'|'.join(_CJK_HALVES)})?[ ]?(?<!\d)(?P<hour>\d{{1,2}}|十[一二]|[一二两三四五六七八九十])"
-    r"(?:[点點時时]|[ ]?시)(?:(?P<part>半|반)|[ ]?(?P<minute>[0-5]?\d)[ ]?[分분])?"
+    # `3時間` is a length of time, and no hour of the day.
+    r"(?:[点點時时]|[ ]?시)(?![间間간])(?:(?P<part>半|반)|[ ]?(?P<minute>[0-5]?\d)[ ]?[分분])?"
 )
 _RUSSIAN = re.compile(
     r"(?<![\w.:])(?P<hour>1[0-2]|[1-9])(?::(?P<minute>[0-5]\d))?(?: час(?:\u0430|ов)?)? (?P<of>утра|дня|вечера|ночи)\b",
