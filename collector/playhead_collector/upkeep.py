@@ -34,8 +34,9 @@ from playhead_collector.store.postgres import scrubbing
 _DUMP, _ABOUT = "database.dump", "backup.json"
 # With `wal_recycle`, old files of the write-ahead log are kept with their bytes, and used again under another name.
 _SCRUBBING = MappingProxyType({"wal_recycle": "off", "min_wal_size": "32MB"})
-# A setting that Postgres has from version 17 on, and that pg_restore from that version on sets on older ones, too.
+# pg_restore 17 and newer begin each script with it; Postgres before 17 does not know this setting.
 _NEWER_SETTING = b"SET transaction_timeout = 0;\n"
+# How the last setting of a script begins. Lines behind it may be data, and are copied as they are.
 _LAST_SETTING_BEFORE_DATA = b"SELECT pg_catalog.set_config('search_path'"
 
 
@@ -170,7 +171,7 @@ def _writing_to(folder: Path) -> Generator[None]:
 
 def _dump(database: _DatabasePlace, file: Path) -> None:
     """Writes the database into a file. Raises DatabaseError, CannotStart."""
-    command = [*_connecting("pg_dump", database), "--format=custom", "--no-owner", f"--file={file}"]
+    command = [*_command("pg_dump", database), "--format=custom", "--no-owner", f"--file={file}"]
     done = subprocess.run(  # noqa: S603 - our own arguments
         command, check=False, capture_output=True, env=environment() | database.environ
     )
@@ -181,11 +182,11 @@ def _dump(database: _DatabasePlace, file: Path) -> None:
 def _load(dump: Path, database: _DatabasePlace) -> None:
     """Executes what a dump has, in one transaction: all of it or nothing. Raises DatabaseError, CannotStart.
 
-    pg_restore only reads the dump: if it were connected, it would fail with a Postgres before 17, to which it sends a
-    setting that is not there.
+    pg_restore only writes the script, and psql executes it: connected to a Postgres before 17, a newer pg_restore would
+    fail, since it sets `transaction_timeout`, which that server does not know.
     """
     reading = [str(tool_of("pg_restore")), "--no-owner", "--file=-", str(dump)]
-    executing = [*_connecting("psql", database), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"]
+    executing = [*_command("psql", database), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1"]
     with TemporaryFile() as reader_said, TemporaryFile() as session_said:
         reader = subprocess.Popen(  # noqa: S603 - our own arguments
             reading, stdout=subprocess.PIPE, stderr=reader_said, env=environment()
@@ -197,7 +198,7 @@ def _load(dump: Path, database: _DatabasePlace) -> None:
         with reader, session:
             was_executed = _execute(reader, session)
         ended = [("pg_restore", reader, reader_said), ("psql", session, session_said)]
-        # Of a psql that has ended before the script, the other one did not get rid of all.
+        # If psql has ended first, pg_restore failed only because nobody read its output: psql says the reason.
         for name, process, said in ended if was_executed else reversed(ended):
             if process.returncode != 0:
                 said.seek(0)
@@ -241,8 +242,9 @@ async def _is_encrypted(dsn: str) -> bool:
         await conn.close()
 
 
-def _connecting(name: str, database: _DatabasePlace) -> list[str]:
-    """The program's command, with the database. The password is in its environment: others can read its arguments."""
+def _command(name: str, database: _DatabasePlace) -> list[str]:
+    """Returns the program's command, connected to the database. The password is in the environment: other users can
+    read a program's arguments."""
     url = urlsplit(database.dsn)
     host = url.netloc.rpartition("@")[2]
     without = urlunsplit(url._replace(netloc=f"{url.username}@{host}" if url.username else host))
@@ -252,7 +254,7 @@ def _connecting(name: str, database: _DatabasePlace) -> list[str]:
 
 def _failed(name: str, said: bytes) -> DatabaseError:
     reason = in_a_line(said.decode(errors="replace"))
-    return DatabaseError(f"{name} failed ({reason}): mend that, and try again with an empty place")
+    return DatabaseError(f"{name} failed ({reason}): mend that, and try again with a new folder or an empty database")
 
 
 def tool_of(name: str, *, with_tls: bool = False) -> Path:

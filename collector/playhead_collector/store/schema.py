@@ -91,8 +91,8 @@ def refusals_explained(dsn: str) -> Generator[None]:
         yield
     except asyncpg.InsufficientPrivilegeError as error:
         raise MayNotUseTables(
-            f"the role of {without_password(dsn)} may not do what a collector does ({error}): grant it what "
-            "docs/deployment.md names (The database)"
+            f"the role of {without_password(dsn)} may not do what a collector does ({error}): grant it select, insert, "
+            "update and delete on all tables, usage on all sequences, and execute on the function playhead_enter"
         ) from None
 
 
@@ -120,7 +120,7 @@ async def connect(dsn: str) -> asyncpg.Connection:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, ValueError) and not isinstance(error, asyncpg.InterfaceError):
-        # It would show a part of the password.
+        # The error's own text may show a part of the password.
         return "the URL cannot be read: in a password, / @ : # ? % are written %2F %40 %3A %23 %3F %25"
     return " ".join(str(error).split()) or f"no answer in {CONNECT_SECONDS} s"
 

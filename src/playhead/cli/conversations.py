@@ -85,7 +85,7 @@ def conversation(
     output.facts({name: value for name, value in row.items() if name != "parent"})
     before = row["messages"] - len(messages) if messages else 0
     if before:
-        output.echo(f"{output.counted(before, 'message')} before these: at the collector")
+        output.echo(f"{output.counted(before, 'message')} before these: only at the collector, not shown")
     for number, message in enumerate(messages, 1 + before):
         value = message if output.is_message(message) else None
         output.message(f"{number} ", output.role_of(value), value)

@@ -9,12 +9,12 @@ from typing import Any
 
 
 def replace_stream(body: Any, replaced: Callable[[Any, object], object]) -> None:
-    """Replaces the stream that a body of botocore reads by `replaced(the stream, the header content-length)`."""
+    """Puts `replaced(stream, content-length header)` in the place of the stream that botocore's response body reads."""
     body._raw_stream = replaced(body._raw_stream, body._content_length)
 
 
 def replace_response(body: Any, replaced: Callable[[Any], object]) -> None:
-    """Replaces what a body of aiobotocore reads by `replaced(that)`."""
+    """Puts `replaced(response)` in the place of the response that aiobotocore's body reads from."""
     # Since aiobotocore 3 a body is botocore's class, before it is a proxy of the response.
     name = "_raw_stream" if "_raw_stream" in vars(body) else "__wrapped__"
     setattr(body, name, replaced(getattr(body, name)))

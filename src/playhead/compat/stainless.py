@@ -12,7 +12,8 @@ from typing import Any
 
 
 def library_of(resource: Any) -> str:
-    """Returns the name of the package that has the class of the resource's client: that of a subclass, for one."""
+    """Returns the top-level package that defines the class of the resource's client. For a user's subclass, that is not
+    the library."""
     return type(resource._client).__module__.partition(".")[0]
 
 

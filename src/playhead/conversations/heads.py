@@ -77,21 +77,15 @@ class ConversationChange:
 
 
 def check_name(id: object, scope: object) -> None:  # noqa: A002 - the word for it
-    """Raises TypeError and ValueError for what cannot be a name of a program's conversation."""
-    name = check_length(id, scope)
+    """Raises TypeError or ValueError for an id or a scope that a program's conversation cannot have: the collector
+    would refuse it, or Playhead uses such ids itself."""
+    name = _checked("id", id, 1, LONGEST_ID)
+    _checked("scope", scope, 0, LONGEST_SCOPE)
     if name.startswith(UNLISTED_ID_PREFIXES):
         raise ValueError(
             f"conversation(id={name!r}): ids that begin with one of {', '.join(UNLISTED_ID_PREFIXES)} are Playhead's "
             "own, and are kept in another way: choose another id"
         )
-
-
-def check_length(id: object, scope: object) -> str:  # noqa: A002 - see above
-    """Returns the id of what is kept as conversations are. Raises TypeError and ValueError for an id or a scope that
-    the collector would refuse."""
-    name = _checked("id", id, 1, LONGEST_ID)
-    _checked("scope", scope, 0, LONGEST_SCOPE)
-    return name
 
 
 def _checked(what: str, text: object, least: int, most: int) -> str:

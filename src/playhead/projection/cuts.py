@@ -156,9 +156,10 @@ def _is_note(diff: MessageListDiff, others: Sequence[int], lost: Sequence[int], 
     """Whether the only new message is a short one that says nothing of the removed ones (`7 messages left out`), or
     says that they were left out and has no fact of them."""
     text = messages.text(diff.after[others[0]])
-    if len(others) > 1 or not text or (len(text) > _SHORT and not says_removed(text)):
+    is_said = says_removed(text)
+    if len(others) > 1 or not text or (len(text) > _SHORT and not is_said):
         return False
-    shares = shares_facts if says_removed(text) else shares_words
+    shares = shares_facts if is_said else shares_words
     return not any(shares(text, messages.text(diff.before[position])) for position in lost[-_MOST_COMPARED:])
 
 

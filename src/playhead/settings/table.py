@@ -233,8 +233,8 @@ def _http_url(text: str) -> str:
 
 
 def home_folder() -> Path:
-    """Returns the user's home. Of a user without one, as in a container that runs as any number, it is `/`, as Docker
-    says, too: who may not write there is told which setting to use."""
+    """Returns the user's home folder. For a user without one it is `/`, as Docker has it: in a container that runs
+    under a number that is no user of it. If `/` cannot be written to, a later error names the setting to use."""
     try:
         return Path.home()
     except RuntimeError:

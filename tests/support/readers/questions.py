@@ -16,10 +16,13 @@ _OTHERWISE = {"/diff", "/notes", "/otlp"}
 
 def across() -> list[str]:
     """Questions about all runs: all that are declared."""
-    declared = [path for operation in all_operations() if (path := _plain(operation)) is not None]
-    about = [path for path in declared if path.startswith("/analytics/")]
+    about = [path for path in _declared() if path.startswith("/analytics/")]
     assert len(about) > 8
     return ["/runs", "/runs?sort=attention", "/runs/overview", *about]
+
+
+def _declared() -> list[str]:
+    return [path for operation in all_operations() if (path := _plain(operation)) is not None]
 
 
 def _plain(operation: DeclaredOperation) -> str | None:
@@ -32,8 +35,7 @@ def _plain(operation: DeclaredOperation) -> str | None:
 
 def of_a_run() -> list[str]:
     """Questions about a run that need nothing more, below its path: all that are declared."""
-    declared = [path for operation in all_operations() if (path := _plain(operation)) is not None]
-    below = [path.removeprefix(_OF_A_RUN) for path in declared if path.startswith(_OF_A_RUN)]
+    below = [path.removeprefix(_OF_A_RUN) for path in _declared() if path.startswith(_OF_A_RUN)]
     assert len(below) > 15
     return [path for path in below if path not in _OTHERWISE]
 

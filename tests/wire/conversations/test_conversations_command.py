@@ -68,7 +68,7 @@ def test_what_follows_messages_at_the_collector_has_their_numbers_and_outlives_a
     conv.save()
     named = ["conversation", "chat", "--scope", scope]
     text = CliRunner().invoke(app, ["--url", collector.url, *named]).stdout
-    assert "2 messages before these: at the collector" in text
+    assert "2 messages before these: only at the collector, not shown" in text
     assert "\n3 user\nthree\n" in text
     with closed_port() as closed:
         failed = CliRunner().invoke(app, ["--url", f"http://127.0.0.1:{closed}", *named, "--delete"])

@@ -96,8 +96,8 @@ def derive_said_period(index: ContextIndex, traced: TracedCall, path: str, plain
         if words.months is None:
             continue
         month = today.date.year * _MONTHS_OF_YEAR + today.date.month - 1 + words.months
-        told = month // _MONTHS_OF_YEAR if "year" in names else month % _MONTHS_OF_YEAR + 1
-        if told == number:
+        meant = month // _MONTHS_OF_YEAR if "year" in names else month % _MONTHS_OF_YEAR + 1
+        if meant == number:
             return Derivation("date_format", "said relative to the current date", (hit, today.hit), rules.DATE_RELATIVE)
     return None
 

@@ -256,11 +256,10 @@ class _ValueTracer:
             return None
         passage = definition_passage(definition, None)
         place = passage.text.find(self.value)
-        if place < 0 or not is_distinctive(self.value):
+        # Words of code prove nothing: `string` stands in each definition, and `desc` in each description.
+        if place < 0 or not is_distinctive(self.value) or is_code_word(self.value):
             return None
         hit = Hit(passage, place, place + len(self.value))
-        if is_code_word(self.value):
-            return None  # `string` stands in each definition, and `desc` in each description
         return self._as(DEFINITION, EXACT, rules.DEFINITION_ONLY, "stands in the tool's definition only", (), (hit,))
 
     def _trivial_value(self) -> Origin:

@@ -54,6 +54,6 @@ class StructuredText:
         return bool(self.goal or self.observation or self.options or self.decision)
 
     @property
-    def fields(self) -> int:
+    def field_count(self) -> int:
         """How many of the four fields were found."""
         return sum(map(bool, (self.goal, self.observation, self.options, self.decision)))

@@ -96,8 +96,11 @@ def _read(text: str, start: int, end: int) -> StructuredText:
     found = read_json_form(text, start, end)
     if found is not None:
         return found
-    marked, within = _read_marked(text, start, end), read_json_within(text, start, end)
-    return within if within is not None and (within.fields > 1 or not marked.is_structured) else marked
+    within = read_json_within(text, start, end)
+    if within is not None and within.field_count > 1:
+        return within
+    marked = _read_marked(text, start, end)
+    return marked if within is None or marked.is_structured else within
 
 
 def _read_marked(text: str, start: int, end: int) -> StructuredText:

@@ -47,7 +47,7 @@ _LATIN = [chr(code) for code in range(0x250)]
 _UPPER = "".join(letter for letter in _LATIN if letter.isupper())
 _LOWER = "".join(letter for letter in _LATIN if letter.islower())
 _PART_BORDER = re.compile(rf"(?<=[{_LOWER}0-9])(?=[{_UPPER}])|(?<=[{_UPPER}])(?=[{_UPPER}][{_LOWER}])")
-# The small letter of the Turkish capital with a dot has a mark for the dot.
+# What casefold makes of the Turkish capital İ: an i and a combining dot. Without the dot, istanbul finds İstanbul.
 _DOTTED = "i\u0307"
 # Text with more parts is no identifier: encoded bytes, a token.
 _MOST_PARTS = 8

@@ -58,7 +58,10 @@ export function WhatItDoes({ asked }: { asked: WaitedFor }) {
   return (
     <div className={styles.does}>
       {isJson ? (
-        <Long text={typeof details === "string" ? details : JSON.stringify(details, null, 2)} label="Details as JSON" />
+        <FoldedText
+          text={typeof details === "string" ? details : JSON.stringify(details, null, 2)}
+          label="Details as JSON"
+        />
       ) : (
         <>
           {change !== null && <ChangeLines lines={change.lines} />}
@@ -70,13 +73,15 @@ export function WhatItDoes({ asked }: { asked: WaitedFor }) {
                     <Said>{name}</Said>
                   </dt>
                   <dd>
-                    <Long text={typeof value === "string" ? value : compact(value)} />
+                    <FoldedText text={typeof value === "string" ? value : compact(value)} />
                   </dd>
                 </div>
               ))}
             </dl>
           )}
-          {others === null && <Long text={typeof details === "string" ? details : compact(details)} label="Details" />}
+          {others === null && (
+            <FoldedText text={typeof details === "string" ? details : compact(details)} label="Details" />
+          )}
         </>
       )}
       <p className="sub">
@@ -120,7 +125,7 @@ export function ChangeLines({ lines }: { lines: readonly ChangedLine[] }) {
   );
 }
 
-function Long({ text, label }: { text: string; label?: string }) {
+function FoldedText({ text, label }: { text: string; label?: string }) {
   const name = label === undefined ? {} : { "aria-label": label, role: "group" };
   if (text.length <= LONG)
     return (
