@@ -13,6 +13,7 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import Span
 from playhead.model.thread import Thread
 from playhead.projection.inputs import Projection
+from playhead.wire.operations.conversations import HISTORY_ID_PREFIX
 from playhead_collector.errors import ContentForgotten, ContentMissing
 from playhead_collector.store.ports.conversations import ConversationSave
 from playhead_collector.store.ports.forgetting import ForgettingRow, SelectedBy, Selector
@@ -292,6 +293,10 @@ async def test_conversations_of_a_session_a_user_and_a_scope(
         await store.contents.put(P, texts_of(name, "reply"), [whole(heads[name])])
         saved = await store.conversations.save(P, ConversationSave(name, scope, 0, ref_of(heads[name])))
         assert saved.saved
+    persisted = thread("history")
+    await store.contents.put(P, texts_of("history"), [whole(persisted)])
+    history = ConversationSave(f"{HISTORY_ID_PREFIX}{persisted.ref}", "acme/flow", 0, ref_of(persisted))
+    assert (await store.conversations.save(P, history)).saved
     kept = content_of("in a checkpoint")
     await store.contents.put(P, [kept])
     log = ConversationSave("langgraph-thread/mine", "acme", 0, None, records=[f'{{"at":"{kept.ref}"}}'])
@@ -310,11 +315,12 @@ async def test_conversations_of_a_session_a_user_and_a_scope(
     done = await forget(store, "user", "u1")
     assert (done.runs, done.conversations) == (3, 3)
     assert await stored(store, [content_of("6").ref, content_of("7").ref]) == {content_of("7").ref}
-    assert await left() == {"both", "chat", "s"}
+    assert await left() == {"both", "chat", "s", history.id}
     assert await stored(store, [kept.ref, texts_of("mine")[0].ref, texts_of("notes")[0].ref]) == set()
     assert await sql.fetchval("select count(*) from conversation_record") == 0
     by_scope = await forget(store, "scope", "acme/flow")
-    assert (by_scope.runs, by_scope.conversations) == (1, 1)
+    assert (by_scope.runs, by_scope.conversations) == (1, 2)
+    assert await stored(store, [texts_of("history")[0].ref]) == set()
     by_session = await forget(store, "session", "s")
     assert (by_session.runs, by_session.conversations) == (0, 1)
     assert await left() == {"both"}
